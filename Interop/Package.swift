@@ -23,9 +23,12 @@ let package = Package(
       name: "InteropTests",
       dependencies: [
         product("Martlet"), product("MartletImages"), product("MartletKerberos"), product("MartletObservation"),
-        product("MartletTesting"), product("MartletWebSocket"), product("SAPOData"),
+        product("MartletSignIn"), product("MartletSignatures"), product("MartletTesting"), product("MartletWebSocket"),
+        product("SAPOData"),
       ],
-      exclude: ["OData/service.py", "Pictures/corpus.py", "WebSocket/node.cjs", "WebSocket/peers.py"],
+      exclude: [
+        "OData/service.py", "Pictures/corpus.py", "Tokens/authorization.py", "WebSocket/node.cjs", "WebSocket/peers.py",
+      ],
       swiftSettings: settings),
     // Contracts in this folder is a link to the contracts of stores, which the stores in memory and SQLite files also
     // fulfil.

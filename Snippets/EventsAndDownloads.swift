@@ -6,6 +6,7 @@ import MartletTesting
 func printPrices(from url: URL, in session: HTTPSession) async throws(HTTPError) {
   var events = session.events(for: HTTPRequest(.get, url))
   events.failureLimit = 10  // in a row; unlimited by default
+  events.reconnectStatuses = ServerSentEvents.temporaryStatuses  // 429, 502, 503 and 504; none by default
   for try await event in events where event.type == "price" {
     print(event.id, event.data)
   }

@@ -33,7 +33,8 @@ import Synchronization
 public final class LoginInterceptor: Interceptor {
   /// Returns whether a response requires a login. Called for every response; it should be fast.
   public typealias Challenge = @Sendable (_ response: HTTPResponse, _ call: Call) -> Bool
-  /// Logs in. The argument is the call that was challenged first. Called by one task at a time.
+  /// Logs in. The argument is the call that was challenged first. Called by one task at a time;
+  /// after a sign-out, an earlier login may still run, which no longer counts.
   public typealias Login = @Sendable (_ call: Call) async throws -> Void
 
   private struct CallState: Sendable {
@@ -80,7 +81,7 @@ public final class LoginInterceptor: Interceptor {
     self.isChallenge = isChallenge
     self.login = login
     self.rejection = rejection
-    logins = Renewal(nil, of: "the login")
+    logins = Renewal(nil, of: "the login", signOut: signOut)
   }
 
   public func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
@@ -121,6 +122,7 @@ public final class LoginInterceptor: Interceptor {
   @_spi(Credentials) public func forget() {
     signOut.set()
     logins.forget()
+    signOut.set()  // A login may have begun before the removal.
     failures.withLock { $0 = Failures() }
   }
 
@@ -131,7 +133,10 @@ public final class LoginInterceptor: Interceptor {
     if let failure { throw failure }
     let outcome = try await logins.value(insteadOf: { $0.number == attempt.login }, by: call) { [self] _ in
       do { return try await login(call) } catch {
-        if !signOut.isAfter(call.id) { failures.withLock { ($0.count, $0.last) = ($0.count + 1, error) } }
+        failures.withLock { failures in
+          // Under the lock: the next user's requests must not get the error.
+          if !signOut.isAfter(call.id) { (failures.count, failures.last) = (failures.count + 1, error) }
+        }
         throw error
       }
     }

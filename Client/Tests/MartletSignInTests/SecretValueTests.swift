@@ -27,6 +27,11 @@ import Testing
       ("CSRFInterceptor of a root", CSRFInterceptor(root: secretURL, options: options)),
       ("LoginInterceptor", LoginInterceptor(isChallenge: { _, _ in false }, login: { _ in })),
       ("OAuthClient", client), ("OAuthClient.Authentication", client.authentication),
+      ("ClientAssertion", ClientAssertion { _, _ in "hidden" }),
+      (
+        "OAuthClient.Authentication.assertion",
+        OAuthClient.Authentication.assertion(ClientAssertion { _, _ in "hidden" })
+      ),
       ("OAuthLogin.browser", OAuthLogin.browser(secretURL) { _ in }),
       ("OAuthLogin.device", OAuthLogin.device(secretURL) { _ in }),
       ("TokenSource", client.tokens(for: .any, by: .clientCredentials())),

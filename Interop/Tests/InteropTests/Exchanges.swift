@@ -3,15 +3,19 @@ import Martlet
 import Testing
 
 /// A session that trusts an authority of the tests.
+///
+/// - Parameter lifetime: the age at which connections are replaced.
 func makeSession(
   trusting authority: URL? = nil, through proxy: Proxy = .direct, certificate: ClientCertificate? = nil,
-  versions: ConnectionConfiguration.Versions = .automatic, _ change: (inout SessionConfiguration) -> Void = { _ in }
+  versions: ConnectionConfiguration.Versions = .automatic, lifetime: Duration? = nil,
+  _ change: (inout SessionConfiguration) -> Void = { _ in }
 ) -> HTTPSession {
   var connection = ConnectionConfiguration()
   connection.tls.authorities = authority
   connection.tls.clientCertificate = certificate
   connection.proxy = proxy
   connection.versions = versions
+  connection.connectionLifetime = lifetime
   var configuration = SessionConfiguration()
   configuration.options.deadline = .seconds(30)
   change(&configuration)

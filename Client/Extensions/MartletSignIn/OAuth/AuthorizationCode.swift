@@ -71,10 +71,13 @@
   }
 
   /// The URL of the page to show; nil if the endpoint cannot have a query. A query of the endpoint is kept (§3.1).
-  public var url: URL? {
+  public var url: URL? { url(of: pairs + parameters) }
+
+  /// The URL of the page with other pairs.
+  func url(of pairs: [(name: String, value: String)]) -> URL? {
     var parts = URLComponents(url: endpoint, resolvingAgainstBaseURL: true)
     let own = [parts?.percentEncodedQuery].compactMap { $0 }.filter { !$0.isEmpty }
-    let query = PercentEncoding.queryComponent.encode(pairs + parameters)
+    let query = PercentEncoding.queryComponent.encode(pairs)
     parts?.percentEncodedQuery = (own + [query]).joined(separator: "&")
     return parts?.url
   }

@@ -1,6 +1,5 @@
 @_spi(Credentials) @_spi(Toolkit) public import MartletEngine
 @_spi(Credentials) @_spi(Toolkit) public import MartletSemantics
-import Synchronization
 
 /// A client of an OAuth 2 authorization server (RFC 6749): obtains access tokens, and renews them.
 ///
@@ -20,9 +19,8 @@ import Synchronization
 /// Its methods throw ``Martlet/HTTPError``, except ``tokens(for:by:keptIn:as:)``, which throws the error of its store.
 /// If the server refuses or fails, the kind is `.authenticationFailed`, and ``Martlet/HTTPError/underlying`` is the
 /// server's ``OAuthError``, if it sent one. After a temporary failure, such as a 503, no login has ended, and
-/// ``Martlet/HTTPError/isTransient`` is true. A token type other than `Bearer`, for example DPoP, is an error of that
-/// kind too: it would need a proof with each request (RFC 6749 §7.1). No message or description of an error shows a
-/// token or a secret.
+/// ``Martlet/HTTPError/isTransient`` is true. A token type other than `Bearer` is an error of that kind too (RFC 6749
+/// §7.1): one of the type DPoP needs a ``binding``. No message or description of an error shows a token or a secret.
 public struct OAuthClient: Sendable {
   /// How the client authenticates itself (RFC 6749 §2.3.1).
   @nonexhaustive public enum Authentication: Sendable, Hashable {
@@ -32,6 +30,17 @@ public struct OAuthClient: Sendable {
     case basic(secret: String)
     /// With a password in the form, for servers that support only this.
     case form(secret: String)
+    /// With a signed statement, which is made for each request (RFC 7521 §4.2). The product `MartletSignatures` makes
+    /// one from a key: `privateKeyJWT(_:audience:lifetime:)`.
+    case assertion(ClientAssertion)
+    /// With the client certificate of the TLS connection, and its identifier: `tls_client_auth` and
+    /// `self_signed_tls_client_auth` (RFC 8705 §2).
+    ///
+    /// The certificate is that of the client's session: ``Martlet/TLSSettings/clientCertificate``, or
+    /// ``Martlet/TLSSettings/originSettings`` for one that depends on the origin. If the server binds its tokens to the
+    /// certificate (§3), the session that sends the tokens needs the same one. A server may have other endpoints for
+    /// such connections: ``OAuthServer/forCertificates``.
+    case certificate
   }
 
   /// The identifier of the client (`client_id`).
@@ -46,6 +55,11 @@ public struct OAuthClient: Sendable {
   ///
   /// A name that the request already has is an error of kind `.invalidRequest` (RFC 6749 §3.2).
   public var parameters: [(name: String, value: String)] = []
+  /// Binds tokens to a key, so that a stolen one is useless without it (DPoP, RFC 9449): `DPoP` of the product
+  /// `MartletSignatures`. nil, the default, for tokens that are not bound.
+  ///
+  /// Put the same object into ``Martlet/SessionConfiguration/finalInterceptors`` of the session that sends the tokens.
+  public var binding: (any TokenBinding)?
   let session: HTTPSession
   let now: @Sendable () -> Date
 
@@ -112,6 +126,10 @@ public struct OAuthClient: Sendable {
   /// store has replaced it in the meantime, that token is used. If the store cannot be written, no request fails,
   /// because the token is valid.
   ///
+  /// A token that is bound to another key than that of the ``binding``, because the key was lost, is not sent. Its
+  /// refresh token is used only if the client authenticates itself: that of a public client is bound, too (RFC 9449
+  /// §5). Otherwise there is a new login.
+  ///
   /// To log out, call ``Martlet/TokenSource/use(_:)`` with nil, then remove the key from the store. After the call, the
   /// source neither reads the old token nor keeps the result of a running renewal.
   ///
@@ -126,11 +144,11 @@ public struct OAuthClient: Sendable {
   @concurrent public func tokens(
     for scope: CredentialScope, by login: OAuthLogin, keptIn store: any KeyValueStore, as key: String = "oauth-token"
   ) async throws -> TokenSource {
-    let stored = StoredToken(in: store, as: key)
+    let stored = StoredToken(in: store, as: key, of: self)
     let signOut = SignOutMark()
     let now = now
     return TokenSource(try await stored.take(), for: scope, signOut: signOut, now: now) { old in
-      let begun = Call.lastPosition
+      let begun = Beginning.ofSharedWork
       // After a sign-out there is no old token.
       let last = old == nil && signOut.last > 0 ? nil : try await stored.replacement()
       if let last, last.replaces(old, at: now()) { return stored.took(last) }
@@ -162,45 +180,6 @@ public struct OAuthClient: Sendable {
   }
 }
 
-/// The token in the store of a source. Other processes may replace it.
-private final class StoredToken: Sendable {
-  private let store: any KeyValueStore
-  private let key: String
-  /// The token that the source has last taken from the store or written to it.
-  private let known = Mutex<AccessToken?>(nil)
-
-  init(in store: any KeyValueStore, as key: String) { (self.store, self.key) = (store, key) }
-
-  /// Returns the token, which the source uses from now on.
-  func take() async throws -> AccessToken? { try await read().map(took) }
-
-  /// Notes that the source uses a token of the store, and returns it.
-  func took(_ token: AccessToken) -> AccessToken {
-    known.withLock { $0 = token }
-    return token
-  }
-
-  /// Returns the token if another process has written it; nil if the source knows it. The source's own token may be
-  /// newer than one that it knows: it may have got that from a login of the program.
-  func replacement() async throws -> AccessToken? {
-    guard let token = try await read() else { return nil }
-    let isKnown = known.withLock { $0?.value == token.value && $0?.refreshToken == token.refreshToken }
-    return isKnown ? nil : token
-  }
-
-  /// Replaces the token. If that fails, the token in the store remains known.
-  func replace(with token: AccessToken) async {
-    guard let data = try? JSONEncoder().encode(token), (try? await store.set(data, for: key)) != nil else { return }
-    known.withLock { $0 = token }
-  }
-
-  func remove() async { try? await store.removeValue(for: key) }
-
-  private func read() async throws -> AccessToken? {
-    try await store.value(for: key).flatMap { try? JSONDecoder().decode(AccessToken.self, from: $0) }
-  }
-}
-
 extension AccessToken {
   /// Whether this token differs from the old one and can be sent. Stored dates are not exact and do not count.
   fileprivate func replaces(_ old: AccessToken?, at now: Date) -> Bool {
@@ -215,10 +194,26 @@ extension OAuthClient {
     guard let answer = try? JSONDecoder().decode(TokenAnswer.self, from: data) else {
       throw malformed("an access_token", at: tokenEndpoint)
     }
-    if let objection = answer.objection {
+    let token = AccessToken(answer, at: now())
+    if let objection = objection(to: token, unbound: answer.objection) {
       throw HTTPError(.authenticationFailed, "\(tokenEndpoint.redacted): \(objection)", phase: .receiving)
     }
-    return AccessToken(answer, at: now())
+    return token
+  }
+
+  /// The reason why the token cannot be used; nil if it can. A token that should be bound and is not must be discarded
+  /// if its protection matters (RFC 9449 §5).
+  ///
+  /// - Parameter objection: the reason if the client has no binding.
+  private func objection(to token: AccessToken, unbound objection: String?) -> String? {
+    let type = token.type.lowercased()
+    guard let binding else {
+      return objection.map { $0 + (type == "dpop" ? ": set OAuthClient.binding (RFC 9449)" : "") }
+    }
+    if type == binding.tokenType.lowercased() { return nil }
+    guard objection == nil, binding.isRequired else { return objection }
+    return "the token has the type '\(token.type.printable(upTo: 100))' in place of \(binding.tokenType), so it is not "
+      + "bound to the key (RFC 9449 §5): the server may not support that"
   }
 
   /// The error of a response that lacks required members. Its body may contain secrets, and is omitted.
@@ -229,36 +224,56 @@ extension OAuthClient {
   }
 
   /// Sends a form to the authorization server, and returns the body of a successful response.
-  func post(_ pairs: [(name: String, value: String)], to endpoint: URL) async throws(HTTPError) -> Data {
-    let exchange = try TokenExchange(request(pairs, to: endpoint))
-    let (data, response) = try await session.data(for: exchange.request)
-    switch exchange.answer(response.status, data) {
-    case .body(let body): return body
-    case .failed(_, let refusal?): throw HTTPError(refusal).addingContext(of: response)
-    case .failed(_, nil):
-      throw HTTPError(
-        .authenticationFailed, "the authorization server answered \(response.head.statusText)", phase: .waiting
-      ).addingContext(of: response)
+  ///
+  /// - Parameter additional: parameters that the caller of the API has added; ``parameters`` by default.
+  func post(
+    _ pairs: [(name: String, value: String)], to endpoint: URL,
+    adding additional: [(name: String, value: String)]? = nil
+  ) async throws(HTTPError) -> Data {
+    var isRepeated = false
+    while true {
+      let proofs = binding.map(ProofInterceptor.init)
+      let exchange = try TokenExchange(
+        await request(pairs, to: endpoint, adding: additional ?? parameters), provedBy: proofs)
+      let (data, response) = try await session.data(for: exchange.request)
+      let answer = exchange.answer(response.status, data, hiding: proofs?.sent ?? [])
+      let mayRepeat = binding?.review(response.head, of: endpoint, refusal: answer.refusal) ?? false
+      if case .failed = answer, mayRepeat, !isRepeated {
+        isRepeated = true  // With a new assertion: the server may accept each one only once.
+        continue
+      }
+      switch answer {
+      case .body(let body): return body
+      case .failed(_, let refusal?): throw HTTPError(refusal).addingContext(of: response)
+      case .failed(_, nil):
+        throw HTTPError(
+          .authenticationFailed, "the authorization server answered \(response.head.statusText)", phase: .waiting
+        ).addingContext(of: response)
+      }
     }
   }
 
   private func request(
-    _ pairs: [(name: String, value: String)], to endpoint: URL
-  ) throws(HTTPError) -> HTTPRequest {
+    _ pairs: [(name: String, value: String)], to endpoint: URL, adding additional: [(name: String, value: String)]
+  ) async throws(HTTPError) -> HTTPRequest {
     var pairs = pairs
     var request = HTTPRequest(.post, endpoint, fields: [.accept: MediaType.json.description])
-    switch authentication {
-    case .none: pairs.append((name: "client_id", value: id))
-    case .form(let secret): pairs += [(name: "client_id", value: id), (name: "client_secret", value: secret)]
-    case .basic(let secret):
+    if case .basic(let secret) = authentication {
       do {
         request.fields[.authorization] = try TokenGrant.basic(clientID: id, secret: secret)
       } catch {
         throw HTTPError(credentialsFailed: "the client cannot be authenticated", with: error)
       }
+    } else if !pairs.contains(where: { $0.name == "client_id" }) {
+      pairs.append((name: "client_id", value: id))
     }
-    try parameters.checkNames(besides: pairs)
-    request.body = .form(pairs + parameters)
+    switch authentication {
+    case .none, .certificate, .basic: break
+    case .form(let secret): pairs.append((name: "client_secret", value: secret))
+    case .assertion(let assertion): pairs += try await assertion.pairs(for: id, at: endpoint)
+    }
+    try additional.checkNames(besides: pairs)
+    request.body = .form(pairs + additional)
     return request
   }
 }
@@ -290,6 +305,8 @@ extension OAuthClient.Authentication: CustomStringConvertible, CustomReflectable
     case .none: "none"
     case .basic: "basic"
     case .form: "form"
+    case .assertion: "assertion"
+    case .certificate: "certificate"
     }
   }
 

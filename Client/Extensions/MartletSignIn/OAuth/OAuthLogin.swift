@@ -123,6 +123,10 @@ extension OAuthLogin {
     ///
     /// A name that the request already has is an error of kind `.invalidRequest` (RFC 6749 §3.1).
     public var parameters: [(name: String, value: String)] = []
+    /// The pushed authorization request endpoint (RFC 9126); nil, the default, if the browser brings the request
+    /// itself. With it, the client sends the request to the server first, and the page's URL has only a reference to
+    /// it: the parameters are neither in the browser's history nor limited in length, and nobody can change them.
+    public var pushEndpoint: URL?
     /// How long the user has to log in; 5 minutes by default.
     public var timeLimit = Duration.seconds(300)
 
@@ -186,13 +190,11 @@ extension OAuthLogin {
       }
       request.challenge = (challenge, .s256)
       request.issuer = options.issuer
-      try options.parameters.checkNames(besides: request.pairs)
-      request.parameters = options.parameters
+      let binding = client.binding?.authorizationParameters ?? []
+      try options.parameters.checkNames(besides: request.pairs + binding)
+      request.parameters = binding + options.parameters
       request.otherEndpoints = [client.tokenEndpoint]
-      guard let page = request.url else {
-        throw HTTPError(
-          .invalidRequest, "the authorization endpoint '\(endpoint.redacted)' cannot have a query", phase: .preparing)
-      }
+      let page = try await client.page(for: request, pushedTo: options.pushEndpoint)
       redirect.receive(request)
       try await open(page)
       let code = try await redirect.code(within: options.timeLimit, on: client.session.configuration.clock)
@@ -200,6 +202,37 @@ extension OAuthLogin {
         for: .authorizationCode(code, redirect: redirect.url, verifier: key.verifier))
     }
   }
+}
+
+extension OAuthClient {
+  /// Returns the URL of the page where the user logs in.
+  ///
+  /// - Parameter pushEndpoint: the endpoint that gets the request before (RFC 9126 §2); nil for none.
+  fileprivate func page(
+    for request: AuthorizationCodeRequest, pushedTo pushEndpoint: URL?
+  ) async throws(HTTPError) -> URL {
+    var page = request.url
+    if let pushEndpoint {
+      let data = try await post(request.pairs + request.parameters, to: pushEndpoint, adding: [])
+      let answer = try? JSONDecoder().decode(PushedRequestAnswer.self, from: data)
+      guard let answer, !answer.reference.isEmpty else { throw malformed("a request_uri", at: pushEndpoint) }
+      page = request.url(of: [(name: "client_id", value: id), (name: "request_uri", value: answer.reference)])
+    }
+    guard let page else {
+      throw HTTPError(
+        .invalidRequest, "the authorization endpoint '\(request.endpoint.redacted)' cannot have a query",
+        phase: .preparing)
+    }
+    return page
+  }
+}
+
+/// The response of a pushed authorization request endpoint (RFC 9126 §2.2). The lifetime of the reference is that of
+/// the server: the page is opened at once.
+private struct PushedRequestAnswer: Decodable {
+  let reference: String
+
+  private enum CodingKeys: String, CodingKey { case reference = "request_uri" }
 }
 
 extension String {

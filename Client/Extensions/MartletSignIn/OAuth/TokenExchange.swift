@@ -11,11 +11,21 @@ public import MartletEngine
     /// What it says about the user's login, and the server's error, whose texts contain none of the sent secrets; nil
     /// if the response is a redirect, or an error in a form that is not OAuth's.
     case failed(RenewalFailure, OAuthError?)
+
+    /// The server's error; nil if there is none.
+    var refusal: OAuthError? { if case .failed(_, let refusal) = self { refusal } else { nil } }
   }
 
   /// The request, with options that protect the secrets and limit the response to 1 MiB.
   public let request: HTTPRequest
   private let secrets: [String]
+
+  /// - Parameter proofs: adds a proof to each attempt; nil for none.
+  init(_ request: HTTPRequest, provedBy proofs: ProofInterceptor?) throws(HTTPError) {
+    var request = request
+    if let proofs { request.options.interceptors.append(proofs) }
+    try self.init(request)
+  }
 
   /// Makes an exchange from a request that has its form and the client's authentication.
   ///
@@ -46,11 +56,14 @@ public import MartletEngine
   }
 
   /// Returns the meaning of a response.
-  public func answer(_ status: HTTPStatus, _ body: Data) -> Answer {
+  public func answer(_ status: HTTPStatus, _ body: Data) -> Answer { answer(status, body, hiding: []) }
+
+  /// - Parameter proofs: further texts that the server's errors must not repeat.
+  func answer(_ status: HTTPStatus, _ body: Data, hiding proofs: [String]) -> Answer {
     let refusal = TokenRefusal(status, body)
     guard refusal != nil || !status.isSuccessful else { return .body(body) }
     return .failed(
-      RenewalFailure(status, code: refusal?.code), refusal.map { OAuthError($0, hiding: secrets) })
+      RenewalFailure(status, code: refusal?.code), refusal.map { OAuthError($0, hiding: proofs + secrets) })
   }
 
   /// The members of a form that a server must not repeat in its errors.

@@ -120,7 +120,8 @@ private struct ChallengeReader {
   }
 }
 
-/// The reason why a server refused an access token: the `error` of a Bearer challenge (RFC 6750 §3.1).
+/// The reason why a server refused an access token: the `error` of a Bearer challenge (RFC 6750 §3.1), or of a DPoP
+/// challenge (RFC 9449 §7.1).
 public struct BearerError: Sendable, Hashable, CustomStringConvertible {
   /// The code as the server wrote it; empty if there is none, as in the response to a request without a token.
   public let code: String
@@ -136,16 +137,23 @@ public struct BearerError: Sendable, Hashable, CustomStringConvertible {
   /// The token is valid, but its scope does not cover the request: a new one of the same kind will be refused too.
   public static let insufficientScope = "insufficient_scope"
 
-  /// Makes an error from a challenge; nil if its scheme is not Bearer.
+  /// The proof of a DPoP token needs the nonce of the response, or a newer one (RFC 9449 §9).
+  public static let useDPoPNonce = "use_dpop_nonce"
+  /// The proof of a DPoP token is not valid (RFC 9449 §7.1): the clock may be wrong, or the key another one.
+  public static let invalidDPoPProof = "invalid_dpop_proof"
+
+  /// Makes an error from a challenge; nil if its scheme is neither Bearer nor DPoP.
   public init?(_ challenge: AuthenticationChallenge) {
-    guard challenge.isScheme("Bearer") else { return nil }
+    guard challenge.isScheme("Bearer") || challenge.isScheme("DPoP") else { return nil }
     code = challenge.parameters["error"] ?? ""
     message = challenge.parameters["error_description"]
     scope = challenge.parameters["scope"]
   }
 
   /// Whether a new token of the same kind may be accepted.
-  package var mayBeSolvedByNewToken: Bool { code != Self.insufficientScope && code != Self.invalidRequest }
+  package var mayBeSolvedByNewToken: Bool {
+    ![Self.insufficientScope, Self.invalidRequest, Self.useDPoPNonce].contains(code)
+  }
 
   /// The code and the server's explanation.
   public var description: String { [code, message ?? ""].filter { !$0.isEmpty }.joined(separator: ": ") }

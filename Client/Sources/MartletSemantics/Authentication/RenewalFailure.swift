@@ -42,9 +42,10 @@
   private static let temporaryStatuses: Set<HTTPStatus> = [
     .requestTimeout, .tooManyRequests, .proxyAuthenticationRequired, .misdirectedRequest, .tooEarly,
   ]
-  /// RFC 6749 §4.1.2.1, RFC 8628 §3.5; and the names that Slack and Salesforce have for them.
+  /// RFC 6749 §4.1.2.1, RFC 8628 §3.5, RFC 9449 §8; and the names that Slack and Salesforce have for them.
   private static let temporaryCodes: Set<String> = [
-    "temporarily_unavailable", "server_error", "slow_down", "internal_error", "fatal_error", "unknown_error",
+    "temporarily_unavailable", "server_error", "slow_down", "use_dpop_nonce", "internal_error", "fatal_error",
+    "unknown_error",
   ]
   /// The client's own identifier or secret is wrong (RFC 6749 §5.2), also as GitHub, Slack and Twitch say it.
   ///

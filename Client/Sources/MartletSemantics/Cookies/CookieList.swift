@@ -9,7 +9,8 @@
   // MARK: - Setting
 
   /// Stores the cookies of one response, replaces stored cookies with the same identity, and removes excess cookies of
-  /// their domains. The cost is linear in the number of lines.
+  /// their domains. The cost is linear in the number of lines, and in that of the site's cookies: a look at the name of
+  /// each.
   ///
   /// - Parameters:
   ///   - received: the cookies in order, or the reasons why a line contains none.
@@ -22,11 +23,16 @@
     _ received: [Result<Cookie, Cookie.Refusal>], isSecure: Bool, in context: Cookie.Context, limit: Int, now: Date
   ) -> [Result<Cookie, Cookie.Refusal>] {
     removeExpired(now)
+    // Only the cookies of these names matter. Few names are compared faster than hashed.
+    let names = received.compactMap { try? $0.get().name }
+    let nameSet = names.count > 8 ? Set(names) : []
+    let isNamed = { (name: String) in nameSet.isEmpty ? names.contains(name) : nameSet.contains(name) }
+    let named = cookies.indices.filter { isNamed(cookies[$0].name) }
     var positions: [Cookie.Identity: Int] = [:]
-    for (position, cookie) in cookies.enumerated() { positions[cookie.identity] = position }
+    for position in named { positions[cookies[position].identity] = position }
     // Only secure cookies can be hidden. An insecure connection adds none, so it is enough to look at those stored
     // before.
-    let secure = isSecure ? [:] : Dictionary(grouping: cookies.filter(\.isSecure), by: \.name)
+    let secure = isSecure ? [:] : Dictionary(grouping: named.map { cookies[$0] }.filter(\.isSecure), by: \.name)
     var latest = creationTime(for: now)
     let outcomes = received.map { result in
       result.flatMap { cookie -> Result<Cookie, Cookie.Refusal> in
@@ -155,9 +161,9 @@
 
   /// Removes the excess cookies of a domain: insecure ones first, then the least recently used.
   public mutating func trim(_ domain: String, to limit: Int) {
-    let those = cookies.filter { $0.domain == domain }
-    let surplus = those.count - limit
+    let surplus = cookies.count { $0.domain == domain } - limit
     guard surplus > 0 else { return }
+    let those = cookies.filter { $0.domain == domain }
     let isRemovedFirst: (Cookie, Cookie) -> Bool = { left, right in
       left.isSecure == right.isSecure ? left.isLessUsed(than: right) : !left.isSecure
     }

@@ -135,6 +135,8 @@ package struct RatePlaces<Waiter: AnyObject & Sendable>: Sendable {
   }
 
   private var seats: [Seat] = []
+  /// No place of a waiter has a later arrival: a place with a later one is of no use to any of them.
+  private var latest = Duration.zero
 
   package init() {}
 
@@ -153,6 +155,7 @@ package struct RatePlaces<Waiter: AnyObject & Sendable>: Sendable {
     let rest = settle(place, &moved)
     let offset = due - max(place.earliest, place.start)
     seats.append(Seat(waiter: waiter, earliest: place.earliest, offset: offset, place: rest))
+    latest = max(latest, rest.arrival)
     return (moved + [seats.count - 1]).map { (seats[$0].waiter, seats[$0].due) }
   }
 
@@ -179,6 +182,7 @@ package struct RatePlaces<Waiter: AnyObject & Sendable>: Sendable {
   /// Gives a free place to the first waiter that gains by it, and that waiter's place to the next. Returns the final
   /// free place.
   private mutating func settle(_ free: RateLimitPlace, _ moved: inout [Int]) -> RateLimitPlace {
+    guard free.arrival < latest else { return free }
     var free = free
     for index in seats.indices
     where free.arrival < seats[index].place.arrival && free.suits(seats[index].earliest) {

@@ -35,13 +35,23 @@ package enum RateLimitFields {
       else { return [] }
       return [reset < firstTime ? reset : max(.zero, reset - .seconds(sinceEpoch(fields, now)))]
     }
-    let named = items(of: "RateLimit", in: fields).compactMap { item in
-      number(item["r"]) == 0 ? number(item["t"]) : nil
+    if let policies = try? fields.structured("RateLimit", as: StructuredField.List.self) {
+      return policies.members.compactMap { pause(remaining: $0.parameters["r"], reset: $0.parameters["t"]) }
     }
-    guard named.isEmpty else { return named.map { .seconds($0) } }
     // The dictionary of earlier drafts.
-    let members = FieldParameters(parsing: fields[values: "RateLimit"].joined(separator: ", ").replacingCommas)
-    return number(members["remaining"]) == 0 ? number(members["reset"]).map { [.seconds($0)] } ?? [] : []
+    guard let members = try? fields.structured("RateLimit", as: StructuredField.Dictionary.self) else { return [] }
+    return [pause(remaining: members["remaining"]?.item?.value, reset: members["reset"]?.item?.value)].compactMap(
+      \.self)
+  }
+
+  private static func pause(
+    remaining: StructuredField.BareItem?, reset: StructuredField.BareItem?
+  ) -> Duration? {
+    // At most nine digits, so that no sum overflows.
+    guard remaining == .integer(0), case .integer(let seconds)? = reset, (0..<1_000_000_000).contains(seconds) else {
+      return nil
+    }
+    return .seconds(seconds)
   }
 
   private static let earlierNames: [(remaining: FieldName, reset: FieldName)] = [
@@ -56,24 +66,9 @@ package enum RateLimitFields {
     RetryAfter.present(in: fields, now: now).timeIntervalSince1970
   }
 
-  /// The parameters of each item of a structured list (RFC 9651 §3.1).
-  private static func items(of name: FieldName, in fields: HTTPFields) -> [FieldParameters] {
-    fields[values: name].flatMap { FieldList.elements(of: Substring($0)) }.map { element in
-      let parts = FieldList.elements(of: element, separator: UInt8(ascii: ";"))
-      return FieldParameters(parsing: parts.dropFirst().joined(separator: ";"))
-    }
-  }
-
   /// A non-negative integer of at most nine digits, so that no sum overflows.
   private static func number(_ text: String?) -> Int? {
     guard let text, (1...9).contains(text.utf8.count), text.utf8.allSatisfy(ASCII.isDigit) else { return nil }
     return Int(text)
-  }
-}
-
-extension String {
-  /// Comma-separated members, in the form of parameters.
-  fileprivate var replacingCommas: String {
-    FieldList.elements(of: self[...]).joined(separator: ";")
   }
 }

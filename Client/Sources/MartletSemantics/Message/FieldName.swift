@@ -225,6 +225,10 @@ extension FieldName {
   public static let vary = FieldName(unchecked: "Vary")
   /// `Via` (RFC 9110 §7.6.3).
   public static let via = FieldName(unchecked: "Via")
+  /// `Want-Content-Digest` (RFC 9530 §4).
+  public static let wantContentDigest = FieldName(unchecked: "Want-Content-Digest")
+  /// `Want-Repr-Digest` (RFC 9530 §4).
+  public static let wantReprDigest = FieldName(unchecked: "Want-Repr-Digest")
   /// `WWW-Authenticate` (RFC 9110 §11.6.1).
   public static let wwwAuthenticate = FieldName(unchecked: "WWW-Authenticate")
 }

@@ -114,6 +114,9 @@ struct AuthenticationChallengeTests {
     ),
     (#"Bearer error="invalid_request""#, ["invalid_request", "", "", "false"]),
     (#"Bearer error="something_new""#, ["something_new", "", "", "true"]),
+    (#"DPoP error="invalid_token", algs="ES256 PS256""#, ["invalid_token", "", "", "true"]),
+    (#"dpop error="use_dpop_nonce""#, ["use_dpop_nonce", "", "", "false"]),
+    (#"DPoP error="invalid_dpop_proof""#, ["invalid_dpop_proof", "", "", "true"]),
   ])
   func bearerErrorsAreParsed(_ line: String, expected: [String]) throws {
     let challenge = try #require(AuthenticationChallenge.challenges(in: [.wwwAuthenticate: line]).first)

@@ -23,6 +23,7 @@ import Testing
       (426, nil, .unusable), (431, nil, .unusable),
       // not now
       (400, "temporarily_unavailable", .temporary), (400, "server_error", .temporary), (400, "slow_down", .temporary),
+      (400, "use_dpop_nonce", .temporary),
       (200, "temporarily_unavailable", .temporary),
       (407, nil, .temporary), (408, nil, .temporary), (421, nil, .temporary), (425, nil, .temporary),
       (429, nil, .temporary), (429, "access_denied", .temporary), (429, "invalid_grant", .temporary),

@@ -1,5 +1,5 @@
 import FoundationEssentials
-@_spi(Toolkit) import MartletSemantics
+@_spi(Toolkit) @testable import MartletSemantics
 import Testing
 
 @Suite struct TextCodingTests {
@@ -7,10 +7,88 @@ import Testing
     arguments: [
       ("utf-8", TextCoding.utf8), ("UTF8", .utf8), (" utf-8 ", .utf8), ("us-ascii", .windows1252),
       ("ISO-8859-1", .windows1252), ("latin1", .windows1252), ("windows-1252", .windows1252),
-      ("utf-16", .utf16LittleEndian), ("UTF-16BE", .utf16BigEndian), ("shift_jis", nil), ("", nil),
-      ("iso-8859-15", nil),
+      ("utf-16", .utf16LittleEndian), ("UTF-16BE", .utf16BigEndian), ("", nil), ("utf-7", nil),
+      ("ebcdic", nil),
     ] as [(String, TextCoding?)])
   func labelNamesACoding(_ label: String, _ coding: TextCoding?) { #expect(TextCoding(label: label) == coding) }
+
+  @Test(arguments: [
+    ("gb2312", "gbk"), ("GB18030", "gb18030"), ("chinese", "gbk"), ("sjis", "shift_jis"), ("windows-31j", "shift_jis"),
+    ("x-euc-jp", "euc-jp"), ("csiso2022jp", "iso-2022-jp"), ("ks_c_5601-1987", "euc-kr"), ("big5-hkscs", "big5"),
+    ("koi8-ru", "koi8-u"), ("koi", "koi8-r"), ("latin2", "iso-8859-2"), ("iso-8859-9", "windows-1254"),
+    ("tis-620", "windows-874"), ("cp1251", "windows-1251"), ("visual", "iso-8859-8"), ("logical", "iso-8859-8-i"),
+    ("iso_8859-6:1987", "iso-8859-6"), ("sun_eu_greek", "iso-8859-7"), ("x-mac-ukrainian", "x-mac-cyrillic"),
+    ("hz-gb-2312", "replacement"), ("iso-2022-kr", "replacement"), ("866", "ibm866"), ("ucs-2", "utf-16le"),
+  ])
+  func aLabelHasTheStandardsName(_ label: String, _ name: String) { #expect(TextCoding(label: label)?.name == name) }
+
+  /// Every label of the standard, and no other.
+  @Test func allLabelsAreKnownAndTheirCodingsWork() {
+    let codings = TextCoding.codings
+    #expect(codings.count == 228)
+    #expect(Set(codings.values).count == 40)
+    for (label, coding) in codings {
+      #expect(label == label.lowercased() && !label.contains(" "), "\(label)")
+      guard !coding.name.hasPrefix("utf-16"), coding.name != "replacement" else { continue }
+      #expect(coding.text(Data("abc 123\n".utf8)) == "abc 123\n", "\(label)")
+    }
+  }
+
+  #if canImport(Glibc)
+  @Test(
+    arguments: [
+      ("gb18030", [0xD6, 0xD0, 0xCE, 0xC4, 0xA2, 0xE3], "中文€"),
+      ("gbk", [0xD6, 0xD0, 0x81, 0x30, 0x81, 0x30], "中\u{80}"),
+      ("big5", [0xA4, 0xA4, 0xA4, 0xE5], "中文"), ("big5", [0x87, 0x40], "\u{43F0}"),
+      ("euc-jp", [0xC6, 0xFC, 0xCB, 0xDC, 0xB8, 0xEC, 0x8E, 0xB1], "日本語ｱ"),
+      ("iso-2022-jp", [0x1B, 0x24, 0x42, 0x46, 0x7C, 0x21, 0x41, 0x1B, 0x28, 0x42, 0x61], "日～a"),
+      ("shift_jis", [0x93, 0xFA, 0x96, 0x7B, 0x81, 0x60, 0x87, 0x40, 0xB1], "日本～①ｱ"),
+      ("euc-kr", [0xC7, 0xD1, 0xB1, 0xB9, 0xBE, 0xEE, 0x81, 0x41], "한국어갂"), ("koi8-r", [0xF0, 0xD2, 0xC9], "При"),
+      ("koi8-u", [0xF5, 0xCB, 0xD2, 0xC1, 0xA7, 0xCE, 0xC1, 0xAE, 0xBE], "Українаўў".replacing("ўў", with: "ўЎ")),
+      ("windows-1251", [0xCF, 0xF0, 0xE8, 0x98], "При\u{98}"), ("iso-8859-2", [0xA3, 0xF3, 0x64, 0xBC], "Łódź"),
+      ("windows-874", [0xE4, 0xB7, 0xC2, 0x81], "ไทย\u{81}"), ("ibm866", [0x8F, 0xE0, 0xA8], "При"),
+      ("windows-1255", [0xF9, 0xEC, 0xE5, 0xED], "שלום"), ("macintosh", [0xC6, 0xF0], "∆\u{F8FF}"),
+      ("x-mac-cyrillic", [0x8F, 0xFF], "П€"), ("x-user-defined", [0x61, 0x80, 0xFF], "a\u{F780}\u{F7FF}"),
+      ("iso-8859-16", [0xA4], "€"), ("shift_jis", [0xEF, 0xBB, 0xBF, 0xC3, 0xBC], "ü"), ("replacement", [], ""),
+      // invalid bytes
+      ("shift_jis", [0x61, 0x93], nil), ("gb18030", [0xFF], nil), ("euc-kr", [0xC7], nil), ("big5", [0xFF], nil),
+      ("iso-8859-3", [0xA5], nil), ("windows-1253", [0xD2], nil), ("iso-2022-kr", [0x61], nil),
+    ] as [(String, [UInt8], String?)])
+  func oldTextIsDecoded(_ label: String, _ bytes: [UInt8], _ text: String?) {
+    #expect(TextCoding(label: label)?.text(Data(bytes)) == text)
+  }
+
+  /// Each part begins in the initial state, whether the part before it left another or was invalid. A mark at the
+  /// beginning applies to all parts, and is text anywhere else.
+  @Test(
+    arguments: [
+      ("iso-2022-jp", [[0x1B, 0x24, 0x42, 0x46, 0x7C], [0x46, 0x7C]], ["日", "F|"]),
+      ("shift_jis", [[0x93], [0x93, 0xFA], [0x61]], [nil, "日", "a"]),
+      ("shift_jis", [[0xEF, 0xBB, 0xBF, 0xC3, 0xBC], [0xC3, 0xBC]], ["ü", "ü"]),
+      ("windows-1252", [[0x61], [0xEF, 0xBB, 0xBF, 0x62]], ["a", "ï»¿b"]), ("gbk", [[], [0xC4, 0xE3]], ["", "你"]),
+    ] as [(String, [[UInt8]], [String?])])
+  func partsAreDecodedOneByOne(_ label: String, _ parts: [[UInt8]], _ texts: [String?]) throws {
+    var decoder = TextDecoder(try #require(TextCoding(label: label)))
+    #expect(parts.map { try? decoder.decode(Data($0), replacingInvalid: false) } == texts)
+  }
+
+  @Test(
+    arguments: [
+      ("shift_jis", [0x61, 0x93], "a\u{FFFD}"), ("gb18030", [0x61, 0xFF, 0x62], "a\u{FFFD}b"),
+      ("utf-8", [0x61, 0xFF, 0x62], "a\u{FFFD}b"), ("utf-16le", [0x61, 0x00, 0x62], "a\u{FFFD}"),
+      ("utf-16be", [0xD8, 0x00, 0x00, 0x61], "\u{FFFD}a"), ("iso-2022-kr", [0x61], "\u{FFFD}"),
+      ("windows-1253", [0xD2, 0xE1], "\u{FFFD}α"),
+    ] as [(String, [UInt8], String)])
+  func invalidBytesAreReplacedOnRequest(_ label: String, _ bytes: [UInt8], _ text: String) throws {
+    #expect(try TextCoding(label: label)?.decode(Data(bytes), replacingInvalid: true) == text)
+  }
+
+  /// Longer than any buffer, with characters across its boundaries.
+  @Test func longTextIsDecoded() {
+    let bytes = [0x61] + Array(repeating: [0x93, 0xFA] as [UInt8], count: 100_000).joined()
+    #expect(TextCoding(label: "shift_jis")?.text(Data(bytes)) == "a" + String(repeating: "日", count: 100_000))
+  }
+  #endif
 
   @Test(
     arguments: [

@@ -15,8 +15,8 @@ struct BrowserOptionsTests {
   /// Logs in. The browser calls the redirect at this host in place of its own.
   private func logIn(
     _ options: OAuthLogin.BrowserOptions, callingHost host: String? = nil
-  ) async throws -> (page: Query, form: OAuthServer.Form) {
-    let server = try OAuthServer { _, _ in OAuthServer.token("a") }
+  ) async throws -> (page: Query, form: TokenServer.Form) {
+    let server = try TokenServer { _, _ in TokenServer.token("a") }
     let page = Awaitable<Query>([:])
     let login = OAuthLogin.browser(server.server.url("/authorize"), options: options) { url in
       let pairs = PercentEncoding.form.pairs(in: url.query(percentEncoded: true) ?? "")
@@ -117,7 +117,7 @@ struct BrowserOptionsTests {
 
   /// A browser tries ::1 first, and that program would receive the code.
   @Test func portThatAnotherProgramUsesOnTheOtherAddressIsAnError() async throws {
-    let server = try OAuthServer { _, _ in OAuthServer.token("a") }
+    let server = try TokenServer { _, _ in TokenServer.token("a") }
     var other = OAuthLogin.BrowserOptions()
     other.redirect = "http://[::1]/"
     let login = OAuthLogin.browser(server.server.url("/authorize"), options: other) { page in

@@ -46,7 +46,7 @@ struct LoopbackRedirectTests {
 
   /// Logs in, after this number of half requests. Returns how many of them were open after the redirect's answer.
   private func logIn(beside count: Int) async throws -> Int {
-    let server = try OAuthServer { _, _ in OAuthServer.token("a") }
+    let server = try TokenServer { _, _ in TokenServer.token("a") }
     let open = Awaitable<Int?>(nil)
     let login = OAuthLogin.browser(server.server.url("/authorize")) { page in
       let pairs = PercentEncoding.form.pairs(in: page.query(percentEncoded: true) ?? "")

@@ -31,7 +31,7 @@ struct OAuthClientTests {
     (.basic(secret: "s t"), ["authorization": "Basic " + Data("app:s+t".utf8).base64EncodedString()]),
   ])
   func clientAuthenticatesItself(_ authentication: OAuthClient.Authentication, _ parts: [String: String]) async throws {
-    let server = try OAuthServer { _, _ in OAuthServer.token("a") }
+    let server = try TokenServer { _, _ in TokenServer.token("a") }
 
     let token = try await server.client(authentication).token(by: .clientCredentials(scopes: ["write", "read"]))
 
@@ -43,7 +43,7 @@ struct OAuthClientTests {
   /// RFC 6749 §7.1: a token of a type that the client does not understand must not be used.
   @Test(arguments: ["DPoP", "mac", "pop", "N_A", "Basic", "Bearer x"])
   func tokenOfATypeThatCannotBeSentIsAnErrorThatNamesIt(_ type: String) async throws {
-    let server = try OAuthServer { _, _ in .json(#"{"access_token": "secret", "token_type": "\#(type)"}"#) }
+    let server = try TokenServer { _, _ in .json(#"{"access_token": "secret", "token_type": "\#(type)"}"#) }
     let error = await #expect(throws: HTTPError.self) {
       try await server.client().token(by: .clientCredentials())
     }
@@ -54,7 +54,7 @@ struct OAuthClientTests {
 
   @Test(arguments: ["\"bearer\"", "\"BEARER\"", "\"\"", "null"])
   func bearerIsRecognizedInAnyCaseAndAssumedWithoutAType(_ type: String) async throws {
-    let server = try OAuthServer { _, _ in .json(#"{"access_token": "a", "token_type": \#(type)}"#) }
+    let server = try TokenServer { _, _ in .json(#"{"access_token": "a", "token_type": \#(type)}"#) }
     let api = try api { "a" }
     let session = session(server.client().tokens(for: .origin(of: api.url), by: .clientCredentials()))
     #expect(try await session.data(for: HTTPRequest(.get, api.url)).1.status == .ok)
@@ -63,7 +63,7 @@ struct OAuthClientTests {
   /// With `"expires_in": 0` a server does not mean that the token is unusable.
   @Test(arguments: ["0", "-1", "\"0\"", "\"never\""])
   func unknownLifetimeIsNotARenewalForEachRequest(_ seconds: String) async throws {
-    let server = try OAuthServer { _, count in
+    let server = try TokenServer { _, count in
       .json(#"{"access_token": "\#(count)", "token_type": "Bearer", "expires_in": \#(seconds)}"#)
     }
     let api = try api { "0" }
@@ -73,7 +73,7 @@ struct OAuthClientTests {
   }
 
   @Test func lifetimeOfATokenIsMeasuredByTheTimeOfTheClient() async throws {
-    let server = try OAuthServer { _, count in OAuthServer.token("\(count)", seconds: 3600) }
+    let server = try TokenServer { _, count in TokenServer.token("\(count)", seconds: 3600) }
     let api = try LoopbackServer { request in .text(request.fields[.authorization] ?? "") }
     let now = Awaitable(Date(timeIntervalSince1970: 1_000_000_000))
     let client = server.client(now: { now.value })
@@ -86,7 +86,7 @@ struct OAuthClientTests {
   }
 
   @Test func requestsGetTheTokenOfTheClient() async throws {
-    let server = try OAuthServer { _, count in OAuthServer.token("\(count)") }
+    let server = try TokenServer { _, count in TokenServer.token("\(count)") }
     let accepted = Awaitable("0")
     let api = try api { accepted.value }
     let session = session(server.client().tokens(for: .origin(of: api.url), by: .clientCredentials()))
@@ -100,9 +100,9 @@ struct OAuthClientTests {
   }
 
   @Test func refreshTokensRotateAndTheNewestIsKept() async throws {
-    let server = try OAuthServer { form, count in
-      form["refresh_token"].map { OAuthServer.token("\(count)", refresh: $0 == "r0" ? "r1" : nil) }
-        ?? OAuthServer.token("0", refresh: "r0")
+    let server = try TokenServer { form, count in
+      form["refresh_token"].map { TokenServer.token("\(count)", refresh: $0 == "r0" ? "r1" : nil) }
+        ?? TokenServer.token("0", refresh: "r0")
     }
     let accepted = Awaitable("0")
     let api = try api { accepted.value }
@@ -122,7 +122,7 @@ struct OAuthClientTests {
   }
 
   @Test func newerTokenOfAnotherProcessIsUsed() async throws {
-    let server = try OAuthServer { _, _ in OAuthServer.token("own") }
+    let server = try TokenServer { _, _ in TokenServer.token("own") }
     let api = try api { "other" }
     let store = MemoryKeyValueStore()
     let tokens = try await server.client().tokens(for: .origin(of: api.url), by: .clientCredentials(), keptIn: store)
@@ -134,7 +134,7 @@ struct OAuthClientTests {
 
   /// The token would have expired long ago by the system's time.
   @Test func tokenOfAnotherProcessIsFreshByTheTimeOfTheClientsSession() async throws {
-    let server = try OAuthServer { _, _ in OAuthServer.token("own") }
+    let server = try TokenServer { _, _ in TokenServer.token("own") }
     let api = try api { "other" }
     let store = MemoryKeyValueStore()
     let now = Date(timeIntervalSince1970: 1_000_000_000)
@@ -149,7 +149,7 @@ struct OAuthClientTests {
 
   /// Seconds since 1970 have fewer digits than a date.
   @Test func refusedTokenIsNotTakenFromTheStoreAgain() async throws {
-    let server = try OAuthServer { _, _ in OAuthServer.token("new") }
+    let server = try TokenServer { _, _ in TokenServer.token("new") }
     let api = try api { "new" }
     let store = MemoryKeyValueStore()
     let tokens = try await server.client().tokens(for: .origin(of: api.url), by: .clientCredentials(), keptIn: store)
@@ -165,7 +165,7 @@ struct OAuthClientTests {
 
   /// The store still holds the previous user's token.
   @Test func tokenOfANewLoginIsRenewedInsteadOfTheStoredToken() async throws {
-    let server = try OAuthServer { form, _ in OAuthServer.token(form["refresh_token"] == "rB" ? "ben" : "other") }
+    let server = try TokenServer { form, _ in TokenServer.token(form["refresh_token"] == "rB" ? "ben" : "other") }
     let api = try api { "ben" }
     let store = MemoryKeyValueStore()
     try store.set(JSONEncoder().encode(AccessToken("anna", refreshToken: "rA")), for: "oauth-token")
@@ -179,7 +179,7 @@ struct OAuthClientTests {
   }
 
   @Test func afterALogoutTheStoredTokenIsNotUsed() async throws {
-    let server = try OAuthServer { _, count in OAuthServer.token("\(count)") }
+    let server = try TokenServer { _, count in TokenServer.token("\(count)") }
     let api = try LoopbackServer { request in .text(request.fields[.authorization] ?? "") }
     let store = MemoryKeyValueStore()
     let tokens = try await server.client().tokens(for: .origin(of: api.url), by: .clientCredentials(), keptIn: store)
@@ -193,7 +193,7 @@ struct OAuthClientTests {
 
   @Test func renewalThatRunsAtALogoutStoresNothing() async throws {
     let gate = Gate()
-    let server = try OAuthServer { _, _ in OAuthServer.token("a").held(by: gate) }
+    let server = try TokenServer { _, _ in TokenServer.token("a").held(by: gate) }
     let api = try LoopbackServer { _ in .text("orders") }
     let store = MemoryKeyValueStore()
     let sets = Awaitable(0)
@@ -219,9 +219,9 @@ struct OAuthClientTests {
   @Test func tokenThatAnotherProcessRenewedMeanwhileIsUsed() async throws {
     let store = MemoryKeyValueStore()
     let other = try JSONEncoder().encode(AccessToken("other", refreshToken: "r1"))
-    let server = try OAuthServer { form, _ in
+    let server = try TokenServer { form, _ in
       store.set(other, for: "oauth-token")
-      return form["grant_type"] == "refresh_token" ? OAuthServer.refusal("invalid_grant") : OAuthServer.token("login")
+      return form["grant_type"] == "refresh_token" ? TokenServer.refusal("invalid_grant") : TokenServer.token("login")
     }
     let api = try api { "other" }
     try store.set(
@@ -233,8 +233,8 @@ struct OAuthClientTests {
   }
 
   @Test func refusedRefreshTokenLeadsToALogin() async throws {
-    let server = try OAuthServer { form, _ in
-      form["grant_type"] == "refresh_token" ? OAuthServer.refusal("invalid_grant") : OAuthServer.token("new")
+    let server = try TokenServer { form, _ in
+      form["grant_type"] == "refresh_token" ? TokenServer.refusal("invalid_grant") : TokenServer.token("new")
     }
     let api = try api { "new" }
     let store = MemoryKeyValueStore()
@@ -249,7 +249,7 @@ struct OAuthClientTests {
   }
 
   @Test func damagedStoredTokenIsNone() async throws {
-    let server = try OAuthServer { _, _ in OAuthServer.token("new") }
+    let server = try TokenServer { _, _ in TokenServer.token("new") }
     let api = try api { "new" }
     let store = MemoryKeyValueStore()
     store.set(Data("?".utf8), for: "oauth-token")
@@ -259,8 +259,8 @@ struct OAuthClientTests {
 
   @Test(arguments: [OAuthClient.Authentication.form(secret: "hunter2"), .basic(secret: "hunter2")])
   func refusalIsAnErrorWithItsCodeAndWithoutSecrets(_ authentication: OAuthClient.Authentication) async throws {
-    let server = try OAuthServer { _, _ in
-      OAuthServer.refusal("invalid_client", "no such secret: hunter2\\u0007")
+    let server = try TokenServer { _, _ in
+      TokenServer.refusal("invalid_client", "no such secret: hunter2\\u0007")
     }
     let client = server.client(authentication)
 
@@ -286,7 +286,7 @@ struct OAuthClientTests {
     ),
   ])
   func otherResponsesAreErrors(_ reply: Reply, _ message: String) async throws {
-    let server = try OAuthServer { _, _ in reply }
+    let server = try TokenServer { _, _ in reply }
     let error = await #expect(throws: HTTPError.self) { try await server.client().token(by: .clientCredentials()) }
     #expect(error?.kind == .authenticationFailed)
     #expect(error?.message.hasSuffix(message) == true)
@@ -295,14 +295,14 @@ struct OAuthClientTests {
   }
 
   @Test func aSecretThatBasicEncodesIsNotInTheErrorEither() async throws {
-    let server = try OAuthServer { _, _ in OAuthServer.refusal("invalid_client", "neither s t nor s+t: wrong") }
+    let server = try TokenServer { _, _ in TokenServer.refusal("invalid_client", "neither s t nor s+t: wrong") }
     let client = server.client(.basic(secret: "s t"))
     let error = await #expect(throws: HTTPError.self) { try await client.token(by: .clientCredentials()) }
     #expect((error?.underlying as? OAuthError)?.detail == "neither *** nor ***: wrong")
   }
 
   @Test func aResponseOfMoreThanAMebibyteIsAnError() async throws {
-    let server = try OAuthServer { _, _ in .text(String(repeating: " ", count: (1 << 20) + 1)) }
+    let server = try TokenServer { _, _ in .text(String(repeating: " ", count: (1 << 20) + 1)) }
     let error = await #expect(throws: HTTPError.self) { try await server.client().token(by: .clientCredentials()) }
     #expect(error?.kind == .bodyTooLarge)
   }
@@ -316,7 +316,7 @@ struct OAuthClientTests {
   }
 
   @Test func tokenWithoutARefreshTokenCannotBeRenewed() async throws {
-    let server = try OAuthServer { _, _ in OAuthServer.token("new") }
+    let server = try TokenServer { _, _ in TokenServer.token("new") }
     let error = await #expect(throws: HTTPError.self) { try await server.client().renewed(AccessToken("a")) }
     #expect(error?.kind == .authenticationFailed)
     #expect(server.received.isEmpty)

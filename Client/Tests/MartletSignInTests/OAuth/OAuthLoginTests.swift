@@ -20,7 +20,7 @@ struct OAuthLoginTests {
   /// the requests.
   private func logIn(_ answers: [Reply]) async throws -> (token: Result<AccessToken, any Error>, waits: [Duration]) {
     let clock = JumpingClock()
-    let server = try OAuthServer { form, count in
+    let server = try TokenServer { form, count in
       form["path"] == "/device" ? Self.codes : answers[min(count - 1, answers.count - 1)]
     }
     let client = server.client(.basic(secret: "s"), clock: clock)
@@ -39,9 +39,9 @@ struct OAuthLoginTests {
   }
 
   @Test func tokenIsAskedForUntilTheUserHasLoggedIn() async throws {
-    let pending = OAuthServer.refusal("authorization_pending")
+    let pending = TokenServer.refusal("authorization_pending")
     let (token, waits) = try await logIn([
-      pending, OAuthServer.refusal("slow_down"), pending, OAuthServer.token("a", refresh: "r"),
+      pending, TokenServer.refusal("slow_down"), pending, TokenServer.token("a", refresh: "r"),
     ])
     #expect(try token.get().value == "a")
     #expect(try token.get().refreshToken == "r")
@@ -49,20 +49,20 @@ struct OAuthLoginTests {
   }
 
   @Test func lostConnectionDoublesTheInterval() async throws {
-    let (token, waits) = try await logIn([.hangUp, OAuthServer.token("a")])
+    let (token, waits) = try await logIn([.hangUp, TokenServer.token("a")])
     #expect(try token.get().value == "a")
     #expect(waits == [.seconds(5), .seconds(10)])
   }
 
   @Test(arguments: [429, 500, 502, 503, 504]) func busyServerDoublesTheInterval(_ status: Int) async throws {
-    let (token, waits) = try await logIn([.text("busy", status: HTTPStatus(status)), OAuthServer.token("a")])
+    let (token, waits) = try await logIn([.text("busy", status: HTTPStatus(status)), TokenServer.token("a")])
     #expect(try token.get().value == "a")
     #expect(waits == [.seconds(5), .seconds(10)])
   }
 
   @Test func busyServerMayAskForALongerPause() async throws {
     let busy = Reply.status(.tooManyRequests, fields: [.retryAfter: "30"])
-    let (token, waits) = try await logIn([busy, OAuthServer.token("a")])
+    let (token, waits) = try await logIn([busy, TokenServer.token("a")])
     #expect(try token.get().value == "a")
     #expect(waits == [.seconds(5), .seconds(30)])
   }
@@ -74,7 +74,7 @@ struct OAuthLoginTests {
     (400, #"{"status":400,"message":"authorization_pending"}"#),
   ])
   func errorIsReadBeforeTheStatusDecides(_ status: Int, _ body: String) async throws {
-    let (token, waits) = try await logIn([.json(body, status: HTTPStatus(status)), OAuthServer.token("a")])
+    let (token, waits) = try await logIn([.json(body, status: HTTPStatus(status)), TokenServer.token("a")])
     #expect(try token.get().value == "a")
     #expect(waits == [.seconds(5), .seconds(5)])
   }
@@ -90,14 +90,14 @@ struct OAuthLoginTests {
 
   @Test(arguments: ["access_denied", "expired_token"])
   func refusalEndsTheLogin(_ code: String) async throws {
-    let (token, waits) = try await logIn([OAuthServer.refusal("authorization_pending"), OAuthServer.refusal(code)])
+    let (token, waits) = try await logIn([TokenServer.refusal("authorization_pending"), TokenServer.refusal(code)])
     let error = #expect(throws: HTTPError.self) { try token.get() }
     #expect((error?.underlying as? OAuthError)?.code == code)
     #expect(waits.count == 2)
   }
 
   @Test func codeThatNobodyEntersExpires() async throws {
-    let (token, waits) = try await logIn([OAuthServer.refusal("authorization_pending")])
+    let (token, waits) = try await logIn([TokenServer.refusal("authorization_pending")])
     let error = #expect(throws: HTTPError.self) { try token.get() }
     #expect((error?.underlying as? OAuthError)?.code == "expired_token")
     #expect(waits.count == 12, "60 seconds in intervals of 5")
@@ -107,10 +107,10 @@ struct OAuthLoginTests {
 
   /// Logs in, with a closure for the browser that receives the query of the page and a session.
   private func logIn(
-    answer: @escaping @Sendable (OAuthServer.Form) -> Reply = { _ in OAuthServer.token("a", refresh: "r") },
+    answer: @escaping @Sendable (TokenServer.Form) -> Reply = { _ in TokenServer.token("a", refresh: "r") },
     browser: @escaping @Sendable ([String: String]) async throws -> Void
-  ) async throws -> (Result<AccessToken, any Error>, [OAuthServer.Form]) {
-    let server = try OAuthServer { form, _ in answer(form) }
+  ) async throws -> (Result<AccessToken, any Error>, [TokenServer.Form]) {
+    let server = try TokenServer { form, _ in answer(form) }
     let login = OAuthLogin.browser(server.server.url("/authorize?tenant=1"), scopes: ["read"]) { page in
       let pairs = PercentEncoding.form.pairs(in: page.query(percentEncoded: true) ?? "")
       try await browser(Dictionary(pairs.map { ($0.name, $0.value) }) { first, _ in first })
@@ -159,7 +159,7 @@ struct OAuthLoginTests {
   }
 
   @Test func loginOverPlainHTTPIsRefused() async throws {
-    let server = try OAuthServer { _, _ in OAuthServer.token("a") }
+    let server = try TokenServer { _, _ in TokenServer.token("a") }
     let endpoint = try #require(URL(string: "http://login.example/authorize"))
     let error = await #expect(throws: HTTPError.self) {
       try await server.client().token(by: .browser(endpoint) { _ in Issue.record("the page was shown") })
@@ -208,7 +208,7 @@ struct OAuthLoginTests {
   }
 
   @Test func cancelledLoginClosesThePort() async throws {
-    let server = try OAuthServer { _, _ in OAuthServer.token("a") }
+    let server = try TokenServer { _, _ in TokenServer.token("a") }
     let page = Awaitable<URL?>(nil)
     let login = OAuthLogin.browser(server.server.url("/authorize")) { url in page.update { $0 = url } }
     let client = server.client()
@@ -225,7 +225,7 @@ struct OAuthLoginTests {
   }
 
   @Test func loginThatTakesTooLongIsAnError() async throws {
-    let server = try OAuthServer { _, _ in OAuthServer.token("a") }
+    let server = try TokenServer { _, _ in TokenServer.token("a") }
     let clock = ManualClock()
     let login = OAuthLogin.browser(server.server.url("/authorize"), within: .seconds(60)) { _ in }
     let client = server.client(clock: clock)

@@ -10,11 +10,11 @@ import Testing
 struct OAuthRenewalTests {
   /// Requests the API twice with an expired token. Its first renewal gets the reply, all later ones a token.
   private func requests(
-    renewal reply: Reply, login: @escaping @Sendable () -> Reply = { OAuthServer.token("login") }
+    renewal reply: Reply, login: @escaping @Sendable () -> Reply = { TokenServer.token("login") }
   ) async throws -> (results: [Result<HTTPStatus, any Error>], grants: [String?]) {
-    let server = try OAuthServer { form, count in
+    let server = try TokenServer { form, count in
       guard form["grant_type"] == "refresh_token" else { return login() }
-      return count == 0 ? reply : OAuthServer.token("renewed")
+      return count == 0 ? reply : TokenServer.token("renewed")
     }
     let api = try LoopbackServer { request in
       .text("", status: request.fields[.authorization] == "Bearer old" ? .unauthorized : .ok)
@@ -77,19 +77,19 @@ struct OAuthRenewalTests {
 
   @Test(arguments: [#""""#, #""a\nb""#, #""ä""#, "null", "1"])
   func answerWithoutAUsableTokenIsNoLogin(_ token: String) async throws {
-    let server = try OAuthServer { _, _ in .json(#"{"access_token":\#(token),"token_type":"Bearer"}"#) }
+    let server = try TokenServer { _, _ in .json(#"{"access_token":\#(token),"token_type":"Bearer"}"#) }
     let error = await #expect(throws: HTTPError.self) { try await server.client().token(by: .clientCredentials()) }
     #expect(error?.kind == .authenticationFailed)
   }
 
   @Test func emptyRefreshTokenKeepsTheOldOne() async throws {
-    let server = try OAuthServer { _, _ in OAuthServer.token("new", refresh: "") }
+    let server = try TokenServer { _, _ in TokenServer.token("new", refresh: "") }
     let token = try await server.client().renewed(AccessToken("old", refreshToken: "r"))
     #expect(token.value == "new" && token.refreshToken == "r")
   }
 
   @Test func tokenRequestsHaveTheParametersOfTheClient() async throws {
-    let server = try OAuthServer { _, _ in OAuthServer.token("a") }
+    let server = try TokenServer { _, _ in TokenServer.token("a") }
     var client = server.client()
     client.parameters = [(name: "audience", value: "https://api.example/"), (name: "resource", value: "a b")]
     _ = try await client.token(by: .clientCredentials())
@@ -101,7 +101,7 @@ struct OAuthRenewalTests {
   /// RFC 6749 §3.2: parameters must not be included more than once.
   @Test(arguments: ["grant_type", "client_id"])
   func parameterThatTheRequestHasAlreadyIsAnError(_ name: String) async throws {
-    let server = try OAuthServer { _, _ in OAuthServer.token("a") }
+    let server = try TokenServer { _, _ in TokenServer.token("a") }
     var client = server.client()
     client.parameters = [(name: name, value: "other")]
     let error = await #expect(throws: HTTPError.self) { try await client.token(by: .clientCredentials()) }

@@ -48,6 +48,40 @@ struct ConnectionContractTests {
     #expect(log.count >= 20)  // Envoy accepts a few more on each
   }
 
+  @Test(arguments: ContractRow.rows())
+  func noRequestIsLostWhenConnectionsAge(row: ContractRow) async throws {
+    let log = Ports()
+    let session = try row.session(lifetime: .milliseconds(20)) { $0.listeners = [log] }
+    let url = try row.url("/sink")
+    let body = RequestBody.data(Data("body".utf8))
+    let wrong = try await count(1000) { number in
+      let request = HTTPRequest(number.isMultiple(of: 2) ? .put : .post, url, body: body)
+      return try await !session.text(for: request).0.hasPrefix("4 ")
+    }
+
+    #expect(wrong == 0)
+    #expect(log.count >= 3)
+  }
+
+  /// The download goes on over its connection, while others are opened beside it.
+  @Test(arguments: ContractRow.rows())
+  func aDownloadOutlivesTheAgeOfItsConnection(row: ContractRow) async throws {
+    let log = Ports()
+    let session = try row.session(lifetime: .milliseconds(20)) { $0.listeners = [log] }
+    let hello = HTTPRequest(.get, try row.url("/hello"))
+    let (body, _) = try await session.bytes(for: HTTPRequest(.get, row.url("/bytes")))
+    await session.drainConnections()
+    try await until {
+      _ = try await session.data(for: hello)
+      return log.count >= 2
+    }
+
+    var received = try row.pattern.comparison
+    for try await piece in body { received.add(piece) }
+    #expect(received.isWhole)
+    #expect(log.count >= 3)
+  }
+
   /// Requests around the moment at which the server closes an idle connection, each on its own connection.
   @Test(arguments: ContractRow.rows(with: .idleLimit))
   func aRequestWhileTheServerClosesAnIdleConnectionSucceeds(row: ContractRow) async throws {

@@ -187,9 +187,12 @@ extension ContractRow {
 
   var pattern: Pattern { get throws { try RunningServers.shared.common.get().pattern } }
 
-  /// - Parameter showsCertificate: whether the session has a certificate for a server that requests one.
+  /// - Parameters:
+  ///   - showsCertificate: whether the session has a certificate for a server that requests one.
+  ///   - lifetime: the age at which connections are replaced.
   func session(
-    showsCertificate: Bool = true, _ change: (inout SessionConfiguration) -> Void = { _ in }
+    showsCertificate: Bool = true, lifetime: Duration? = nil,
+    _ change: (inout SessionConfiguration) -> Void = { _ in }
   ) throws -> HTTPSession {
     let authority = try RunningServers.shared.common.get().authority
     let certificate = ClientCertificate.pkcs12(
@@ -197,7 +200,7 @@ extension ContractRow {
     let asks = showsCertificate && has(.clientCertificate)
     return makeSession(
       trusting: authority.certificate, certificate: asks ? certificate : nil,
-      versions: version == .http1 ? .http1 : .automatic
+      versions: version == .http1 ? .http1 : .automatic, lifetime: lifetime
     ) {
       $0.options.deadline = .seconds(120)  // for 64 MiB on a busy machine
       change(&$0)

@@ -8,7 +8,7 @@ import Synchronization
 import Testing
 
 /// A small authorization server. Its token endpoint returns the answers of a list.
-final class OAuthServer: Sendable {
+final class TokenServer: Sendable {
   typealias Form = [String: String]
 
   let server: LoopbackServer
@@ -54,11 +54,11 @@ final class OAuthServer: Sendable {
 }
 
 private final class SharedForms: Sendable {
-  private let forms = Mutex<[OAuthServer.Form]>([])
-  var all: [OAuthServer.Form] { forms.withLock { $0 } }
+  private let forms = Mutex<[TokenServer.Form]>([])
+  var all: [TokenServer.Form] { forms.withLock { $0 } }
 
   /// Returns the number of forms before.
-  func append(_ form: OAuthServer.Form) -> Int {
+  func append(_ form: TokenServer.Form) -> Int {
     forms.withLock { forms in
       forms.append(form)
       return forms.count - 1

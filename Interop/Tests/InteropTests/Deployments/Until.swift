@@ -1,0 +1,1 @@
+../../../../Client/Support/TestSupport/Until.swift

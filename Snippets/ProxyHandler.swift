@@ -1,0 +1,112 @@
+// Handlers of a server framework that pass requests on to another server, with bodies that are never in memory as a
+// whole. The types of the frameworks are stand-ins here: in your program they are Hummingbird's and Vapor's own.
+
+import Martlet
+import MartletTesting
+import Synchronization
+
+// MARK: - Hummingbird 2
+
+/// Passes a request on, in both directions at the pace of the slower side.
+func passOn(_ incoming: Hummingbird.Request, to origin: URL, in session: HTTPSession) async throws
+  -> Hummingbird.Response
+{
+  var request = HTTPRequest(.post, origin.appending(path: incoming.path))
+  // `readableBytesView` is the collection of a ByteBuffer's bytes.
+  request.body = .singleUse(chunks: incoming.body.map(\.readableBytesView))
+  let (body, response) = try await session.bytes(for: request)
+  return Hummingbird.Response(
+    status: response.status.code, body: .init(asyncSequence: body.map { ByteBuffer(bytes: $0) }))
+}
+
+// MARK: - Vapor 4
+
+/// The same for a route that was added with `body: .stream`.
+func passOn(_ incoming: Vapor.Request, to origin: URL, in session: HTTPSession) async throws -> Vapor.Response {
+  var request = HTTPRequest(.post, origin.appending(path: incoming.path))
+  request.body = .singleUse(chunks: incoming.body.map(\.readableBytesView))
+  let (body, response) = try await session.bytes(for: request)
+  return Vapor.Response(
+    status: response.status.code,
+    body: .init(managedAsyncStream: { writer in
+      for try await chunk in body { try await writer.writeBuffer(ByteBuffer(bytes: chunk)) }
+    }))
+}
+
+// MARK: - Stand-ins, in the shapes of SwiftNIO, Hummingbird and Vapor
+
+struct ByteBuffer: Sendable {
+  var readableBytesView: ArraySlice<UInt8>
+
+  init(bytes: some Sequence<UInt8>) { readableBytesView = ArraySlice(bytes) }
+}
+
+enum Hummingbird {
+  struct Request: Sendable {
+    var path: String
+    var body: AsyncStream<ByteBuffer>
+  }
+
+  struct Response: Sendable {
+    var status: Int
+    var body: ResponseBody
+  }
+
+  struct ResponseBody: Sendable {
+    let collect: @Sendable () async throws -> [UInt8]
+
+    init<Buffers: AsyncSequence & Sendable>(asyncSequence: Buffers) where Buffers.Element == ByteBuffer {
+      collect = { try await asyncSequence.reduce(into: []) { $0 += $1.readableBytesView } }
+    }
+  }
+}
+
+protocol AsyncBodyStreamWriter: Sendable {
+  func writeBuffer(_ buffer: ByteBuffer) async throws
+}
+
+enum Vapor {
+  typealias Request = Hummingbird.Request
+
+  struct Response: Sendable {
+    var status: Int
+    var body: Body
+
+    struct Body: Sendable {
+      let write: @Sendable (any AsyncBodyStreamWriter) async throws -> Void
+
+      init(managedAsyncStream write: @escaping @Sendable (any AsyncBodyStreamWriter) async throws -> Void) {
+        self.write = write
+      }
+    }
+  }
+}
+
+final class Received: AsyncBodyStreamWriter {
+  let bytes = Mutex<[UInt8]>([])
+
+  func writeBuffer(_ buffer: ByteBuffer) async { bytes.withLock { $0 += buffer.readableBytesView } }
+}
+
+func upload() -> Hummingbird.Request {
+  let body = AsyncStream<ByteBuffer> { stream in
+    for word in ["one ", "two ", "three"] { stream.yield(ByteBuffer(bytes: word.utf8)) }
+    stream.finish()
+  }
+  return Hummingbird.Request(path: "words", body: body)
+}
+
+let origin = try LoopbackServer { .text("\($0.path): \($0.text.uppercased())", status: .created) }
+let session = HTTPSession()
+
+let first = try await passOn(upload(), to: origin.url, in: session) as Hummingbird.Response
+print(first.status, String(decoding: try await first.body.collect(), as: UTF8.self))
+
+let second = try await passOn(upload(), to: origin.url, in: session) as Vapor.Response
+let received = Received()
+try await second.body.write(received)
+print(second.status, received.bytes.withLock { String(decoding: $0, as: UTF8.self) })
+
+// Prints:
+// 201 /words: ONE TWO THREE
+// 201 /words: ONE TWO THREE

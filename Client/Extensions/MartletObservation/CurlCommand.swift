@@ -103,6 +103,11 @@
     if let deadline = request.options.deadline {
       groups.append(["--max-time", String(max(0.001, deadline.inMilliseconds / 1000))])
     }
+    if let rate = request.options.maximumRate { groups.append(["--limit-rate", String(rate.bytesPerSecond)]) }
+    if let rate = request.options.minimumRate {
+      groups.append(["--speed-limit", String(rate.bytesPerSecond)])
+      groups.append(["--speed-time", String(max(1, Int(rate.span.inMilliseconds / 1000)))])
+    }
   }
 }
 

@@ -46,9 +46,31 @@ public final class HARRecorder: EventListener {
   private struct State: Sendable {
     /// The current attempt of each call in progress.
     var open: [UInt64: HARAttempt] = [:]
-    var entries: [HAR.Entry] = []
-    var bytes = 0
-    var dropped = 0
+    /// The entries, the oldest first, after free places: the entries move only when half of the places are free.
+    private var places: [HAR.Entry?] = []
+    private var free = 0
+    private(set) var bytes = 0
+    private(set) var dropped = 0
+
+    var count: Int { places.count - free }
+
+    var entries: [HAR.Entry] { places.compactMap(\.self) }
+
+    mutating func append(_ entry: HAR.Entry) {
+      places.append(entry)
+      bytes += entry.bodyBytes
+    }
+
+    mutating func dropOldest() {
+      bytes -= places[free].take()?.bodyBytes ?? 0
+      dropped += 1
+      free += 1
+      guard free > count else { return }
+      places.removeFirst(free)
+      free = 0
+    }
+
+    mutating func removeAll() { (places, free, bytes, dropped) = ([], 0, 0, 0) }
   }
 
   /// Makes a recorder.
@@ -82,7 +104,7 @@ public final class HARRecorder: EventListener {
 
   /// Removes all entries.
   public func removeAll() {
-    state.withLock { ($0.entries, $0.bytes, $0.dropped) = ([], 0, 0) }
+    state.withLock { $0.removeAll() }
   }
 
   /// Writes the archive to a file. If the file exists, it is replaced when the new one is complete. Only its owner can
@@ -126,12 +148,8 @@ public final class HARRecorder: EventListener {
     guard let attempt else { return }
     let entry = attempt.entry(reason: reason, error: error, redaction: redaction)
     state.withLock { state in
-      state.entries.append(entry)
-      state.bytes += entry.bodyBytes
-      while state.entries.count > max(0, limits.entries) || state.bytes > max(0, limits.totalBytes) {
-        state.bytes -= state.entries.removeFirst().bodyBytes
-        state.dropped += 1
-      }
+      state.append(entry)
+      while state.count > max(0, limits.entries) || state.bytes > max(0, limits.totalBytes) { state.dropOldest() }
     }
   }
 }

@@ -198,7 +198,7 @@ extension Reply {
   /// Resets the connection (RST) after this many bytes of the body.
   public func reset(after count: Int64) -> Reply { changed { $0.pacing.add(.end(.reset), at: count) } }
 
-  private func changed(_ change: (inout Reply) -> Void) -> Reply {
+  func changed(_ change: (inout Reply) -> Void) -> Reply {
     var copy = self
     change(&copy)
     return copy

@@ -2,7 +2,7 @@
 
 /// Sends a reply (RFC 9112 §4, §6, §7).
 struct ReplyWriter {
-  let socket: ServerSocket
+  let stream: any ServerStream
 
   /// Sends a reply, and returns what to do with the connection.
   ///
@@ -11,11 +11,12 @@ struct ReplyWriter {
   func write(
     _ reply: Reply, to request: ReceivedRequest, awaitsContinue: Bool = false
   ) throws(WireError) -> Reply.Ending {
-    for head in reply.interim { try socket.send(bytes(of: head)) }
-    if let hold = reply.hold { try socket.wait(for: hold) }
-    if reply.delay > .zero { try socket.pause(for: reply.delay) }
+    for head in reply.interim { try stream.send(bytes(of: head)) }
+    if let hold = reply.hold { try stream.wait(for: hold) }
+    if reply.delay > .zero { try stream.pause(for: reply.delay) }
     if case .raw = reply.content {
-      return try writeBody(of: reply, after: Data(), framing: .length(nil)) ?? reply.ending
+      var output = HTTP1Output(stream, head: Data(), chunks: nil)
+      return try output.write(reply, promised: nil) ?? reply.ending
     }
 
     var ending = reply.ending
@@ -24,10 +25,12 @@ struct ReplyWriter {
     if framing == .untilClose, ending == .keepAlive { ending = .close }
     let head = bytes(of: head(of: reply, framing: framing, ending: ending))
     guard request.method != .head, reply.allowsBody else {
-      try socket.send(head)
+      try stream.send(head)
       return ending
     }
-    return try writeBody(of: reply, after: head, framing: framing) ?? ending
+    var output = HTTP1Output(stream, head: head, chunks: framing == .chunked ? reply.chunks : nil)
+    let promised: Int64? = if case .length(let length) = framing { length } else { nil }
+    return try output.write(reply, promised: promised) ?? ending
   }
 
   /// How the end of the body is marked.
@@ -69,62 +72,72 @@ struct ReplyWriter {
     for (name, value) in head.fields { text += "\(name.rawName): \(value)\r\n" }
     return Data(FieldOctets.bytes(text + "\r\n"))
   }
+}
 
-  /// Sends the body; returns an ending if it was interrupted, or was not as long as the head said.
-  private func writeBody(
-    of reply: Reply, after head: Data, framing: Framing
-  ) throws(WireError) -> Reply.Ending? {
-    var output = ReplyOutput(socket, head: head, chunks: framing == .chunked ? reply.chunks : nil)
+/// Where the body of a reply goes.
+protocol ReplyOutput {
+  /// The number of bytes of the body that were written.
+  var count: Int64 { get }
+  /// The maximum size of the next piece.
+  var room: Int64 { get }
+  var stream: any ServerStream { get }
+
+  mutating func write(_ piece: Data) throws(WireError)
+  /// Sends the pending bytes.
+  mutating func flush() throws(WireError)
+  mutating func end(trailers: HTTPFields) throws(WireError)
+  /// Sends a fault of HTTP/2; returns an ending if that interrupts the body.
+  mutating func send(_ fault: HTTP2Fault) throws(WireError) -> Reply.Ending?
+}
+
+extension ReplyOutput {
+  /// Sends the body; returns an ending if it was interrupted, or was not as long as the head promised.
+  mutating func write(_ reply: Reply, promised: Int64?) throws(WireError) -> Reply.Ending? {
     var pieces = ReplyPieces(reply.content)
     var pacing = reply.pacing
     while true {
-      switch pacing.next(at: output.count) {
+      switch pacing.next(at: count) {
       case .hold(let gate):
-        try output.flush()
-        try socket.wait(for: gate)
+        try flush()
+        try stream.wait(for: gate)
       case .pause(let interval):
-        try output.flush()
-        try socket.pause(for: interval)
+        try flush()
+        try stream.pause(for: interval)
+      case .fault(let fault):
+        try flush()
+        if let ending = try send(fault) { return ending }
       case .end(let ending):
-        try output.flush()
+        try flush()
         return ending
-      case .write(let room):
-        let limit = min(room, output.room)
+      case .write(let space):
         // The head is already sent, so an error can no longer become a status.
-        guard let piece = try? pieces.next(upTo: limit) else { return .closeSilently }
+        guard let piece = try? pieces.next(upTo: min(space, room)) else { return .closeSilently }
         if piece.isEmpty {
-          try output.end(trailers: reply.trailers)
-          if case .length(let promised?) = framing, promised != output.count { return .closeSilently }
+          try end(trailers: reply.trailers)
+          if let promised, promised != count { return .closeSilently }
           return nil
         }
-        try output.write(piece)
+        try write(piece)
       }
     }
   }
 }
 
-/// Writes a reply's bytes to the socket, the head together with the first piece of the body.
-struct ReplyOutput {
-  /// The number of bytes of the body that were written.
+/// Writes a reply's bytes to a connection of HTTP/1.1, the head together with the first piece of the body.
+private struct HTTP1Output: ReplyOutput {
   private(set) var count: Int64 = 0
-  private let socket: ServerSocket
-  private let chunks: Chunks?
+  let stream: any ServerStream
+  private let chunks: ReplyChunks?
   private var pending: Data
   /// Up to this size, a copy and one system call are cheaper than two calls.
   private static let joinLimit = 512 << 10
 
-  struct Chunks {
-    let size: Int
-    let sizeLine: String?
-  }
-
-  init(_ socket: ServerSocket, head: Data, chunks: Chunks?) {
-    self.socket = socket
+  init(_ stream: any ServerStream, head: Data, chunks: ReplyChunks?) {
+    self.stream = stream
     self.chunks = chunks
     pending = head
   }
 
-  /// The maximum size of the next piece.
   var room: Int64 { chunks.map { Int64($0.size) } ?? .max }
 
   mutating func write(_ piece: Data) throws(WireError) {
@@ -145,21 +158,28 @@ struct ReplyOutput {
     try send(Data((text + "\r\n").utf8))
   }
 
-  /// Sends the pending bytes.
   mutating func flush() throws(WireError) {
     guard !pending.isEmpty else { return }
-    try socket.send(pending)
+    try stream.send(pending)
     pending = Data()
   }
+
+  func send(_ fault: HTTP2Fault) -> Reply.Ending? { fault.endingOfConnection }
 
   private mutating func send(_ data: Data) throws(WireError) {
     guard !pending.isEmpty, data.count <= Self.joinLimit else {
       try flush()
-      return try socket.send(data)
+      return try stream.send(data)
     }
     pending.append(data)
     try flush()
   }
+}
+
+/// The sizes of chunks.
+struct ReplyChunks {
+  let size: Int
+  let sizeLine: String?
 }
 
 extension Reply {
@@ -167,9 +187,9 @@ extension Reply {
   var allowsBody: Bool { !status.isInformational && status != .noContent && status != .notModified }
 
   /// The sizes of chunks, if the body is chunked.
-  var chunks: ReplyOutput.Chunks {
-    if case .chunked(let size, let sizeLine) = framing { return .init(size: size, sizeLine: sizeLine) }
-    return .init(size: 64 << 10, sizeLine: nil)
+  var chunks: ReplyChunks {
+    if case .chunked(let size, let sizeLine) = framing { return ReplyChunks(size: size, sizeLine: sizeLine) }
+    return ReplyChunks(size: 64 << 10, sizeLine: nil)
   }
 }
 
@@ -191,9 +211,14 @@ struct Pacing: Sendable {
     case hold(Gate?)
     /// Wait for this time.
     case pause(Duration)
+    /// Send a fault of HTTP/2.
+    case fault(HTTP2Fault)
     /// End the connection.
     case end(Reply.Ending)
   }
+
+  /// Whether the body is sent as fast as the client takes it, to its end.
+  var isEmpty: Bool { drip == nil && marks.isEmpty }
 
   private struct Mark: Sendable {
     let offset: Int64

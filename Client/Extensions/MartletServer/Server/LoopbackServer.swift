@@ -1,7 +1,19 @@
 public import MartletSemantics
 import Synchronization
 
-/// An HTTP/1.1 server on 127.0.0.1 whose replies come from a closure, and can misbehave on demand.
+#if os(Linux)
+typealias SecuredServer = ServerTLSContext
+#else
+/// A server with TLS, which other systems do not have.
+struct SecuredServer: Sendable {
+  init(_ tls: LoopbackTLS, authority: LoopbackAuthority) throws(LoopbackServerError) {
+    throw LoopbackAuthority.unsupported
+  }
+}
+#endif
+
+/// An HTTP server on 127.0.0.1 whose replies come from a closure, and can misbehave on demand: HTTP/1.1 and HTTP/2,
+/// with TLS or without.
 ///
 /// ```swift
 /// let server = try LoopbackServer { request in
@@ -11,22 +23,30 @@ import Synchronization
 /// #expect(server.requests[0].fields[.accept] == "application/json")
 /// ```
 ///
-/// Every connection has its own thread, and the closure runs on it: it may block. An error that it throws becomes a 500
-/// with the error's description. Replies are sent as the closure makes them, without additional `Date` or `Server`
-/// fields. A request that violates RFC 9112 (no `Host`, or two, a control character in a field, a fragment in its
-/// target) gets a 400, and the reason is written to standard error. The server stops when ``stop()`` is called or the
-/// last reference to it is released. It is meant for tests and demonstrations: it has no TLS and listens only on the
-/// loopback interface.
+/// Every connection has its own thread, and so has every stream of HTTP/2. The closure runs on it: it may block, and it
+/// may suspend, as a proxy does that sends a request of its own. Its task is cancelled when the client has closed the
+/// connection. An error that it throws becomes a 500 with the error's description. Replies are sent as the closure
+/// makes them, without additional `Date` or `Server` fields. A request that violates RFC 9112 (no `Host`, or two, a
+/// control character in a field, a fragment in its target) gets a 400, and the reason is written to standard error. The
+/// server stops when ``stop()`` is called or the last reference to it is released.
+///
+/// With ``LoopbackTLS`` it serves https, and HTTP/2 to clients that choose it. Without TLS it serves HTTP/2 to clients
+/// that begin with it (``Martlet/ConnectionConfiguration/Versions/http2PriorKnowledge``). It is meant for tests and
+/// demonstrations: it listens only on the loopback interface.
 public final class LoopbackServer: Sendable {
-  /// Answers one request; called on the connection's thread.
-  public typealias Responder = @Sendable (LoopbackRequest) throws -> Reply
+  /// Answers one request; called on the thread of the connection, or of the stream of HTTP/2.
+  public typealias Responder = @Sendable (LoopbackRequest) async throws -> Reply
 
-  /// The server's URL: `http://127.0.0.1:port`.
+  /// The server's URL: `http://127.0.0.1:port`, or `https://127.0.0.1:port` with TLS.
   public let url: URL
+  /// The authority that has signed the server's certificate; nil without TLS. Its ``LoopbackAuthority/file`` is for
+  /// ``Martlet/TLSSettings/authorities`` of the client.
+  public let authority: LoopbackAuthority?
   /// The port that it listens on.
   public let port: Int
   let state: Awaitable<ServerState>
   private let socket: ListeningSocket
+  private let scheme: String
 
   /// Starts a server.
   ///
@@ -42,8 +62,27 @@ public final class LoopbackServer: Sendable {
     accept: @escaping @Sendable (_ connection: Int) -> Acceptance = { _ in .serve },
     respond: @escaping Responder
   ) throws(LoopbackServerError) {
-    try self.init(
-      ListeningSocket(port: port), Settings(bodies: bodies, recording: recording, accept: accept, respond: respond))
+    var settings = Settings(bodies: bodies, recording: recording, accept: accept, respond: respond)
+    settings.allowsPreface = true
+    try self.init(ListeningSocket(port: port), settings, nil)
+  }
+
+  /// Starts a server with TLS, which serves HTTP/2 and HTTP/1.1. All requests are recorded.
+  ///
+  /// - Parameters:
+  ///   - tls: the certificate, the versions, and whether clients need a certificate.
+  ///   - port: the port; 0, the default, lets the system choose a free one.
+  ///   - bodies: how request bodies are read; by default they are collected up to 64 MiB.
+  ///   - accept: decides about each new connection, by its number; called once for each. All are served by default.
+  ///   - respond: answers the requests.
+  /// - Throws: ``LoopbackServerError`` if it cannot listen there, and for hosts that cannot be in a certificate.
+  public convenience init(
+    tls: LoopbackTLS, port: Int = 0, bodies: BodyReading = .collected(upTo: 64 << 20),
+    accept: @escaping @Sendable (_ connection: Int) -> Acceptance = { _ in .serve },
+    respond: @escaping Responder
+  ) throws(LoopbackServerError) {
+    let settings = Settings(bodies: bodies, recording: .everything, accept: accept, respond: respond)
+    try self.init(ListeningSocket(port: port), settings, tls)
   }
 
   /// Starts a server with limits, for programs that are not only reachable by their own tests.
@@ -52,25 +91,29 @@ public final class LoopbackServer: Sendable {
   ) throws(LoopbackServerError) {
     try self.init(
       ListeningSocket(port: port),
-      Settings(bodies: bodies, recording: recording, accept: { _ in .serve }, respond: respond, limits: limits))
+      Settings(bodies: bodies, recording: recording, accept: { _ in .serve }, respond: respond, limits: limits), nil)
   }
 
   /// Starts a server with limits whose responder depends on the port, which may be chosen by the system.
   @_spi(Toolkit) public convenience init(
-    port: Int, bodies: BodyReading, limits: Limits, makeResponder: (_ port: Int) -> Responder
+    port: Int, tls: LoopbackTLS? = nil, bodies: BodyReading, limits: Limits, makeResponder: (_ port: Int) -> Responder
   ) throws(LoopbackServerError) {
     let socket = try ListeningSocket(port: port)
     let settings = Settings(
       bodies: bodies, recording: .nothing, accept: { _ in .serve }, respond: makeResponder(socket.port), limits: limits)
-    try self.init(socket, settings)
+    try self.init(socket, settings, tls)
   }
 
-  private init(_ socket: ListeningSocket, _ settings: Settings) throws(LoopbackServerError) {
+  private init(_ socket: ListeningSocket, _ settings: Settings, _ tls: LoopbackTLS?) throws(LoopbackServerError) {
+    var settings = settings
+    authority = try tls?.madeAuthority()
+    if let tls, let authority { settings.tls = try SecuredServer(tls, authority: authority) }
     let state = Awaitable(ServerState(recording: settings.recording))
     self.state = state
     self.socket = socket
     self.port = socket.port
-    url = Self.url(port: self.port, target: "")
+    scheme = authority == nil ? "http" : "https"
+    url = Self.url(scheme, port: self.port, target: "")
     let acceptor = Acceptor(listener: socket.descriptor, settings: settings, state: state)
     guard SystemCalls.startThread({ acceptor.run() }) else {
       _ = state.update { $0.stop(listener: socket.descriptor) }
@@ -82,7 +125,7 @@ public final class LoopbackServer: Sendable {
   deinit { stop() }
 
   /// Returns the URL of a target on this server: `server.url("/path?query")`. An invalid target stops the program.
-  public func url(_ target: String) -> URL { Self.url(port: port, target: target) }
+  public func url(_ target: String) -> URL { Self.url(scheme, port: port, target: target) }
 
   /// All requests so far, in the order in which their heads (and bodies, if these are collected) were complete.
   public var requests: [ReceivedRequest] { state.value.requests }
@@ -97,8 +140,8 @@ public final class LoopbackServer: Sendable {
   /// to it are refused. Stopping twice does nothing.
   public func stop() { _ = state.update { $0.stop(listener: socket.descriptor) } }
 
-  private static func url(port: Int, target: String) -> URL {
-    guard let url = URL(string: "http://127.0.0.1:\(port)\(target)") else {
+  private static func url(_ scheme: String, port: Int, target: String) -> URL {
+    guard let url = URL(string: "\(scheme)://127.0.0.1:\(port)\(target)") else {
       preconditionFailure("'\(target)' is not a valid target: begin with a slash and percent-encode special characters")
     }
     return url
@@ -133,6 +176,10 @@ extension LoopbackServer {
     case close
     /// It is reset at once.
     case reset
+    /// Nothing is read or sent until the client closes it: a TLS handshake does not end.
+    case stall
+    /// The TLS handshake is refused by an alert.
+    case refuseHandshake
   }
 
   struct Settings: Sendable {
@@ -141,6 +188,10 @@ extension LoopbackServer {
     let accept: @Sendable (Int) -> Acceptance
     let respond: Responder
     var limits = Limits()
+    /// nil without TLS.
+    var tls: SecuredServer?
+    /// Whether a client without TLS may begin with HTTP/2.
+    var allowsPreface = false
     /// The bytes of the bodies that are held at the moment.
     let held = HeldBytes()
   }
@@ -255,77 +306,5 @@ extension LoopbackServer {
     guard state.value.recording == .everything else {
       throw LoopbackServerError("the server records no \(what) to wait for: make it with `recording: .everything`")
     }
-  }
-}
-
-/// A server's requests and connections. The connections' threads update it; tests read and await it.
-struct ServerState: Sendable {
-  /// Whether requests and ends are kept. The memory of a server that keeps none does not grow with their number.
-  let recording: LoopbackServer.Recording
-  private(set) var requests: [ReceivedRequest] = []
-  /// The number of connections that were accepted.
-  private(set) var accepted = 0
-  /// How the closed connections ended, by number.
-  private(set) var ends: [Int: LoopbackServer.ConnectionEnd] = [:]
-  /// The descriptors of the open connections, by number.
-  private var open: [Int: Int32] = [:]
-  /// When connections began to wait for the head of a request, or for more of a body, by number: a count of all waits
-  /// so far.
-  private var waiting: [Int: Int] = [:]
-  private var waitCount = 0
-  private(set) var isStopped = false
-
-  init(recording: LoopbackServer.Recording) { self.recording = recording }
-
-  /// The number of open connections.
-  var openCount: Int { open.count }
-
-  mutating func record(_ request: ReceivedRequest) { if recording == .everything { requests.append(request) } }
-
-  mutating func record(_ end: LoopbackServer.ConnectionEnd, of connection: Int) {
-    if recording == .everything { ends[connection] = end }
-  }
-
-  /// Adds a new connection and returns its number; nil if the server was stopped, and the connection must be closed.
-  mutating func add(_ socket: ServerSocket) -> Int? {
-    guard !isStopped else { return nil }
-    accepted += 1
-    open[accepted] = socket.descriptor
-    beginWaiting(accepted)
-    return accepted
-  }
-
-  /// Records that a connection waits for its client, unless it had to give way or waits already.
-  mutating func beginWaiting(_ connection: Int) {
-    guard open[connection] != nil, waiting[connection] == nil else { return }
-    waitCount += 1
-    waiting[connection] = waitCount
-  }
-
-  /// Records that a connection has what it waited for; false if it had to give way before.
-  mutating func endWaiting(_ connection: Int) -> Bool { waiting.removeValue(forKey: connection) != nil }
-
-  /// Makes room for one more connection: shuts the one down that has waited longest for its client. False if none
-  /// waits.
-  mutating func makeRoom() -> Bool {
-    guard let (connection, _) = waiting.min(by: { $0.value < $1.value }) else { return false }
-    if let descriptor = open[connection] { SystemCalls.shutDown(descriptor) }
-    remove(connection)
-    return true
-  }
-
-  /// Removes a connection. Close its descriptor only afterwards, because the system reuses the descriptor's number.
-  mutating func remove(_ connection: Int) { (open[connection], waiting[connection]) = (nil, nil) }
-
-  /// Shuts down the listener and all connections, which wakes the threads that block on them; returns false the second
-  /// time.
-  ///
-  /// These calls do not block. They run under the lock because the descriptors may be closed and reused outside of it.
-  mutating func stop(listener: Int32) -> Bool {
-    guard !isStopped else { return false }
-    isStopped = true
-    SystemCalls.stopListening(listener)
-    for descriptor in open.values { SystemCalls.shutDown(descriptor) }
-    return true
   }
 }

@@ -32,13 +32,13 @@ public final class LoopbackWebSocket {
   }
 
   private let buffer: WireBuffer
-  private let socket: ServerSocket
+  private let stream: any ServerStream
   private var hasSentClose = false
   private(set) var ending = Reply.Ending.closeSilently
   /// The code and the reason of the client's Close frame; nil before it.
   public private(set) var clientClose: (code: WebSocket.CloseCode, reason: String)?
 
-  init(_ buffer: WireBuffer, _ socket: ServerSocket) { (self.buffer, self.socket) = (buffer, socket) }
+  init(_ buffer: WireBuffer, _ stream: any ServerStream) { (self.buffer, self.stream) = (buffer, stream) }
 
   // MARK: - Messages
 
@@ -117,7 +117,7 @@ public final class LoopbackWebSocket {
   }
 
   /// Sends bytes as they are: half a frame, or what is no frame.
-  public func send(bytes: Data) throws { try socket.send(bytes) }
+  public func send(bytes: Data) throws { try stream.send(bytes) }
 
   /// Blocks until the client has sent a frame, of whatever kind. nil at the end of the connection.
   public func receiveFrame() throws -> Frame? {
@@ -158,7 +158,7 @@ public final class LoopbackWebSocket {
   /// Blocks until the gate opens.
   ///
   /// - Throws: an error when the client disconnects or the server is stopped in the meantime.
-  public func wait(for gate: Gate) throws { try socket.wait(for: gate) }
+  public func wait(for gate: Gate) throws { try stream.wait(for: gate) }
 
   /// Resets the connection when the closure returns.
   public func reset() { ending = .reset }
@@ -175,7 +175,8 @@ extension Reply {
   /// let socket = try await session.webSocket(for: HTTPRequest(.get, server.url("/")))
   /// ```
   ///
-  /// The fields of the handshake are added, unless the reply has them: a test may set a wrong one.
+  /// The fields of the handshake are added, unless the reply has them: a test may set a wrong one. Over HTTP/2, the
+  /// request is an extended CONNECT (RFC 8441), and the reply has the status 200.
   ///
   /// - Parameters:
   ///   - subprotocol: the subprotocol that the server chooses; none by default.

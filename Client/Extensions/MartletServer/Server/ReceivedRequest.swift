@@ -1,4 +1,5 @@
 @_spi(Toolkit) public import MartletSemantics
+import Synchronization
 
 /// A request as the server received it.
 public struct ReceivedRequest: Sendable, Hashable {
@@ -6,13 +7,16 @@ public struct ReceivedRequest: Sendable, Hashable {
   public let method: HTTPMethod
   /// The original target: `/path?query`, an absolute URL if the server is used as a proxy, or `*`.
   public let target: String
-  /// HTTP/1.0 or HTTP/1.1.
+  /// HTTP/1.0, HTTP/1.1 or HTTP/2.
   public let version: HTTPVersion
   /// The fields in the order received, including repeated lines. A value that is not UTF-8 is read as Latin-1; the
-  /// bytes of a cookie are kept in the same form as in a session's cookie jar.
+  /// bytes of a cookie are kept in the same form as in a session's cookie jar. Those of HTTP/2 are in lower case, after
+  /// `Host`.
   public let fields: HTTPFields
   /// The number of its connection: 1 is the first that the server accepted.
   public let connection: Int
+  /// The TLS handshake of its connection; nil without TLS.
+  public let handshake: LoopbackTLS.Handshake?
   /// The body without chunk framing; empty if the server streams bodies (``LoopbackServer/BodyReading/streamed``).
   public internal(set) var body = Data()
   /// The trailer fields of a chunked body; empty if the server streams bodies.
@@ -37,11 +41,14 @@ public struct ReceivedRequest: Sendable, Hashable {
     return rest.firstIndex(of: "/").map { rest[$0...] } ?? "/"
   }
 
+  /// Whether the client waits for 100 Continue before it sends the body.
+  var expectsContinue: Bool { ASCII.equalIgnoringCase(fields[.expect] ?? "", "100-continue") }
+
   /// Whether the client expects the connection to stay open (RFC 9112 §9.3).
   var keepsConnection: Bool {
     let options = fields[values: .connection].flatMap { $0.split(separator: ",") }.map { ASCII.trimmed($0) }
     if options.contains(where: { ASCII.equalIgnoringCase($0, "close") }) { return false }
-    return version == .http1_1 || options.contains { ASCII.equalIgnoringCase($0, "keep-alive") }
+    return version >= .http1_1 || options.contains { ASCII.equalIgnoringCase($0, "keep-alive") }
   }
 }
 
@@ -53,26 +60,30 @@ extension ReceivedRequest: CustomReflectable {
       self,
       children: [
         "method": method, "target": Redaction.standard.redacted(reference: target), "version": version,
-        "fields": fields, "connection": connection, "body": "\(body)", "trailers": trailers,
+        "fields": fields, "connection": connection,
+        "handshake": handshake.map { "\($0)" } ?? "none", "body": "\(body)", "trailers": trailers,
       ])
   }
 }
 
 /// The request that a responder answers, with access to its body and connection.
 ///
-/// It has all properties of ``ReceivedRequest``: `request.path`, `request.fields`. It is confined to the connection's
-/// thread; keep ``received`` instead.
+/// It has all properties of ``ReceivedRequest``: `request.path`, `request.fields`. Its body and its connection end with
+/// the reply; keep ``received`` instead.
+///
+/// SAFETY: the body is read with the lock held, and waiting for a gate only uses descriptors.
 @dynamicMemberLookup
-public final class LoopbackRequest: CustomReflectable {
+public final class LoopbackRequest: CustomReflectable, @unchecked Sendable {
   /// The request as a value that can be kept.
   public let received: ReceivedRequest
-  private let bodyReader: BodyReader
-  private let socket: ServerSocket
+  private let body: any ReceivedBody
+  private let reading = Mutex(())
+  let stream: any ServerStream
 
-  init(_ received: ReceivedRequest, body: BodyReader, socket: ServerSocket) {
+  init(_ received: ReceivedRequest, body: any ReceivedBody, stream: any ServerStream) {
     self.received = received
-    bodyReader = body
-    self.socket = socket
+    self.body = body
+    self.stream = stream
   }
 
   /// A mirror with ``received`` only.
@@ -87,7 +98,7 @@ public final class LoopbackRequest: CustomReflectable {
   ///
   /// - Throws: an error when the client disconnects, the server is stopped, or the body's framing is invalid. A
   ///   responder should rethrow it.
-  public func nextChunk() throws -> Data? { try bodyReader.next() }
+  public func nextChunk() throws -> Data? { try reading.withLock { _ in try body.next() } }
 
   /// Reads and discards a streamed body to its end, and returns its number of bytes.
   public func drainBody() throws -> Int64 {
@@ -96,9 +107,9 @@ public final class LoopbackRequest: CustomReflectable {
     return count
   }
 
-  /// Blocks the connection's thread until the gate opens.
+  /// Blocks the thread of the connection, or of the stream of HTTP/2, until the gate opens.
   ///
   /// - Throws: an error when the client disconnects or the server is stopped in the meantime. A responder should
   ///   rethrow it.
-  public func wait(for gate: Gate) throws { try socket.wait(for: gate) }
+  public func wait(for gate: Gate) throws { try stream.wait(for: gate) }
 }

@@ -1,10 +1,10 @@
 @_spi(Toolkit) import MartletSemantics
 
 /// Reads a request's body by its framing (RFC 9112 §6–7).
-final class BodyReader {
+final class BodyReader: ReceivedBody {
   private(set) var trailers: HTTPFields = [:]
   private let buffer: WireBuffer
-  private let socket: ServerSocket
+  private let stream: any ServerStream
   private var framing: Framing
   /// Whether the client awaits 100 Continue before it sends the body.
   private(set) var awaitsContinue: Bool
@@ -18,12 +18,11 @@ final class BodyReader {
     case chunkSize
   }
 
-  init(for request: ReceivedRequest, from buffer: WireBuffer, socket: ServerSocket) throws(WireError) {
+  init(for request: ReceivedRequest, from buffer: WireBuffer, stream: any ServerStream) throws(WireError) {
     self.buffer = buffer
-    self.socket = socket
+    self.stream = stream
     framing = try Self.framing(of: request)
-    let expectation = request.fields[.expect] ?? ""
-    awaitsContinue = ASCII.equalIgnoringCase(expectation, "100-continue") && framing != .length(0)
+    awaitsContinue = request.expectsContinue && framing != .length(0)
   }
 
   /// Whether the body was read to its end.
@@ -33,7 +32,7 @@ final class BodyReader {
   func next() throws(WireError) -> Data? {
     if awaitsContinue {
       awaitsContinue = false
-      try socket.send(Data("HTTP/1.1 100 Continue\r\n\r\n".utf8))
+      try stream.send(Data("HTTP/1.1 100 Continue\r\n\r\n".utf8))
     }
     if framing == .chunkSize { try readChunkSize() }
     switch framing {
@@ -97,14 +96,18 @@ final class BodyReader {
 /// Reads the head of a request (RFC 9112 §2–5).
 enum RequestHeadReader {
   /// The maximum size of a head in bytes. A larger one is answered with 431.
-  private static let limit = 256 << 10
+  static let limit = 256 << 10
+
+  /// The first line of a connection of HTTP/2 (RFC 9113 §3.4).
+  static let prefaceLine = "PRI * HTTP/2.0"
 
   /// Reads the next request's head; nil if the connection ended before it.
-  static func read(from buffer: WireBuffer, connection: Int) throws(WireError) -> ReceivedRequest? {
+  static func read(from buffer: WireBuffer, for answering: Answering) throws(WireError) -> ReceivedRequest? {
     var start = try buffer.line(upTo: limit)
     // A client may send an empty line after a body by mistake (RFC 9112 §2.2).
     while start == "" { start = try buffer.line(upTo: limit) }
     guard let start else { return nil }
+    if start == prefaceLine, answering.settings.allowsPreface { throw .preface }
     let parts = start.split(separator: " ", omittingEmptySubsequences: false)
     guard parts.count == 3, !parts[1].isEmpty, let method = HTTPMethod(rawValue: String(parts[0])) else {
       throw .refused(.badRequest, "the request line is not 'method target version'")
@@ -120,7 +123,8 @@ enum RequestHeadReader {
       throw .refused(.badRequest, "a request of HTTP/1.1 has one Host field (RFC 9112 §3.2)")
     }
     return ReceivedRequest(
-      method: method, target: String(parts[1]), version: version, fields: fields, connection: connection)
+      method: method, target: String(parts[1]), version: version, fields: fields,
+      connection: answering.number, handshake: answering.handshake)
   }
 
   /// Reads field lines up to an empty line: a head's fields, or the trailers of a chunked body.
@@ -146,7 +150,7 @@ enum RequestHeadReader {
 extension RequestHeadReader {
   /// Returns the text of a part of a line: as Latin-1 if the line is not UTF-8, since every byte is valid Latin-1 (RFC
   /// 9110 §5.5).
-  private static func decoded(_ text: String) -> String {
+  static func decoded(_ text: String) -> String {
     guard FieldOctets.hasOctets(text) else { return text }
     return String(String.UnicodeScalarView(FieldOctets.bytes(text).map { Unicode.Scalar($0) }))
   }
@@ -154,7 +158,7 @@ extension RequestHeadReader {
 
 /// Buffers the bytes that were received and not yet consumed, such as pipelined requests.
 final class WireBuffer {
-  private let socket: ServerSocket
+  private let stream: any ServerStream
   private var bytes: [UInt8] = []
   private var position = 0
   private var deadline: ContinuousClock.Instant?
@@ -164,7 +168,7 @@ final class WireBuffer {
   var waits: ConnectionWaits?
   private static let pieceSize = 64 << 10
 
-  init(_ socket: ServerSocket) { self.socket = socket }
+  init(_ stream: any ServerStream) { self.stream = stream }
 
   /// Sets how long receiving everything from now on may take in total; nil for no limit.
   func setLimit(_ time: Duration?) {
@@ -172,7 +176,13 @@ final class WireBuffer {
     hasBegun = position < bytes.count
   }
 
-  private var isLate: Bool { deadline.map { !socket.waitForBytes(until: $0) } ?? false }
+  /// Takes the bytes that were received and not consumed.
+  func takeRest() -> Data {
+    defer { position = bytes.count }
+    return Data(bytes[position...])
+  }
+
+  private var isLate: Bool { deadline.map { !stream.waitForBytes(until: $0) } ?? false }
 
   private static let late = WireError.refused(.requestTimeout, "the request was not complete in time")
 
@@ -213,7 +223,7 @@ final class WireBuffer {
     waits?.begin()
     if isLate { throw Self.late }
     var piece = Data(count: Int(min(count, Int64(Self.pieceSize * 4))))
-    let received = piece.withUnsafeMutableBytes { socket.receive(into: $0) }
+    let received = piece.withUnsafeMutableBytes { stream.receive(into: $0) }
     guard received > 0 else { return nil }
     try waits?.end()
     return received == piece.count ? piece : piece.prefix(received)
@@ -225,7 +235,7 @@ final class WireBuffer {
     position = 0
     hasBegun = true
     return withUnsafeTemporaryAllocation(byteCount: Self.pieceSize, alignment: 1) { scratch in
-      let count = socket.receive(into: scratch)
+      let count = stream.receive(into: scratch)
       bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: scratch[..<count]))
       return count > 0
     }

@@ -9,7 +9,7 @@ import Darwin
 #endif
 
 /// The socket of an accepted connection. One thread uses it; ``LoopbackServer/stop()`` may shut it down from another.
-struct ServerSocket: Sendable {
+struct ServerSocket: ServerStream, Sendable {
   let descriptor: Int32
 
   init(accepted descriptor: Int32) {
@@ -18,7 +18,6 @@ struct ServerSocket: Sendable {
     setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
   }
 
-  /// Blocks until there are bytes to receive, or the end; false if there are none in time.
   func waitForBytes(until deadline: ContinuousClock.Instant) -> Bool {
     while true {
       var watched = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
@@ -29,7 +28,7 @@ struct ServerSocket: Sendable {
   }
 
   /// The time in the form that `poll` takes, rounded up; 0 if it has passed.
-  private static func milliseconds(_ time: Duration) -> Int32 {
+  static func milliseconds(_ time: Duration) -> Int32 {
     let (seconds, attoseconds) = time.bounded.components
     return time > .zero ? Int32(clamping: seconds * 1000 + attoseconds / 1_000_000_000_000_000 + 1) : 0
   }
@@ -41,14 +40,14 @@ struct ServerSocket: Sendable {
     setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
   }
 
-  /// Refuses a connection for lack of room, and closes it.
-  func refuse() {
+  /// Refuses a connection for lack of room, and closes it. A client that expects TLS would not understand a reply.
+  func refuse(tls: Bool) {
+    if tls { return close() }
     try? send(
       Data("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nRetry-After: 1\r\nConnection: close\r\n\r\n".utf8))
     close()
   }
 
-  /// Receives the available bytes, and blocks until there are any; 0 at the end. A reset counts as an end.
   func receive(into buffer: UnsafeMutableRawBufferPointer) -> Int {
     while true {
       let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
@@ -57,7 +56,6 @@ struct ServerSocket: Sendable {
     }
   }
 
-  /// Sends all bytes, and blocks while the peer does not read.
   func send(_ bytes: UnsafeRawBufferPointer) throws(WireError) {
     var rest = bytes[...]
     while !rest.isEmpty {
@@ -69,18 +67,6 @@ struct ServerSocket: Sendable {
     }
   }
 
-  func send(_ data: Data) throws(WireError) {
-    // `withUnsafeBytes` does not support typed throws.
-    let failure: WireError? = data.withUnsafeBytes { bytes in
-      do throws(WireError) { try send(bytes) } catch { return error }
-      return nil
-    }
-    if let failure { throw failure }
-  }
-
-  /// Blocks until the gate opens; without a gate until it throws.
-  ///
-  /// - Throws: ``WireError/peerGone`` when the peer closes the connection or the server is stopped.
   func wait(for gate: Gate?) throws(WireError) {
     var watched = [pollfd(fd: descriptor, events: SystemCalls.peerGone, revents: 0)]
     if let gate { watched.append(pollfd(fd: gate.descriptor, events: Int16(POLLIN), revents: 0)) }
@@ -91,9 +77,6 @@ struct ServerSocket: Sendable {
     }
   }
 
-  /// Blocks for this time.
-  ///
-  /// - Throws: ``WireError/peerGone`` when the peer closes the connection or the server is stopped.
   func pause(for duration: Duration) throws(WireError) {
     let end = ContinuousClock.now + duration
     while true {
@@ -104,9 +87,10 @@ struct ServerSocket: Sendable {
     }
   }
 
+  func finish() {}
+
   /// Closes the sending side and reads until the peer closes too, sends nothing for two seconds, or ten seconds are
-  /// over. Closing with unread bytes would reset the connection, and the peer might lose the last bytes that were sent
-  /// (RFC 9112 §9.6).
+  /// over.
   func closeGently() {
     SystemCalls.shutDown(descriptor, writingOnly: true)
     let end = ContinuousClock.now + .seconds(10)
@@ -130,6 +114,8 @@ enum WireError: Error {
   case peerGone
   /// The request is invalid or not supported, with the status of the reply and the reason.
   case refused(HTTPStatus, String)
+  /// The client has begun with HTTP/2, without TLS (RFC 9113 §3.3).
+  case preface
 }
 
 /// The socket that a server listens on. Its port stays reserved after the server was stopped: otherwise another server

@@ -20,6 +20,11 @@ public final class Gate: Sendable {
     self.event = event
   }
 
+  private init(_ event: PipeEvent) { self.event = event }
+
+  /// Makes a closed gate; nil if the process has no file descriptors left.
+  static func ifPossible() -> Gate? { PipeEvent().map(Gate.init) }
+
   /// Whether it is open.
   public var isOpen: Bool { opened.value }
 
@@ -38,6 +43,15 @@ public final class Gate: Sendable {
   public func wait(fileID: String = #fileID, line: Int = #line) async throws {
     _ = try await opened.wait(at: .init(fileID, line), saying: { _ in "a Gate that is not opened" }) {
       $0 ? true : nil
+    }
+  }
+
+  /// Blocks the thread until this gate or the other one opens, or the time has come.
+  func block(orUntil other: Gate? = nil, atMost deadline: ContinuousClock.Instant? = nil) {
+    while !isOpen, other?.isOpen != true {
+      if let deadline, deadline <= .now { return }
+      let time = deadline.map { ServerSocket.milliseconds($0 - .now) } ?? -1
+      SystemCalls.waitForInput([descriptor] + (other.map { [$0.descriptor] } ?? []), milliseconds: time)
     }
   }
 

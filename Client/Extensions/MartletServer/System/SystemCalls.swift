@@ -21,6 +21,17 @@ import Darwin
     _ = write(descriptor, &byte, 1)
   }
 
+  static func readByte(from descriptor: Int32) {
+    var byte: UInt8 = 0
+    _ = read(descriptor, &byte, 1)
+  }
+
+  /// Blocks until one of the descriptors is readable, or the time is over; -1 for no limit.
+  static func waitForInput(_ descriptors: [Int32], milliseconds: Int32) {
+    var watched = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+    poll(&watched, nfds_t(watched.count), milliseconds)
+  }
+
   /// The nanoseconds of a clock that is not set.
   public static var uptimeNanoseconds: UInt64 {
     var time = timespec()

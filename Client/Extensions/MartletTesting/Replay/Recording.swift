@@ -102,6 +102,11 @@ public final class Recording: Transport {
     }
   }
 
+  /// Passes it on to the transport that is recorded.
+  public func releaseConnections(_ which: ConnectionRelease) async {
+    if case .recording(let network) = role { await network.base.releaseConnections(which) }
+  }
+
   @_spi(Toolkit) public static let remedy = "record again (MARTLET_RECORD=1 for a Recording)"
 }
 

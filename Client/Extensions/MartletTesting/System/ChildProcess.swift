@@ -1,8 +1,17 @@
-#if canImport(Glibc)
-import Glibc
+#if canImport(Glibc) || canImport(Musl)
 public import MartletSemantics
 @_spi(Toolkit) import MartletServer
 import Synchronization
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
+// The C functions `read` and `kill`, whose names methods have.
+private func readBytes(_ descriptor: Int32, _ buffer: inout [UInt8]) -> Int { read(descriptor, &buffer, buffer.count) }
+private func killProcess(_ identifier: pid_t) { _ = kill(identifier, SIGKILL) }
 
 /// A program that a test starts.
 ///
@@ -81,7 +90,7 @@ public final class ChildProcess: Sendable {
   public func read() -> Data? {
     var buffer = [UInt8](repeating: 0, count: 1 << 16)
     while true {
-      let count = Glibc.read(output, &buffer, buffer.count)
+      let count = readBytes(output, &buffer)
       if count > 0 { return Data(buffer.prefix(count)) }
       if count == 0 || errno != EINTR { return nil }
     }
@@ -95,7 +104,7 @@ public final class ChildProcess: Sendable {
   }
 
   /// Kills the program, unless its end was already reported. It does not block, even if other threads wait for the end.
-  public func kill() { status.withLock { if $0 == nil { _ = Glibc.kill(identifier, SIGKILL) } } }
+  public func kill() { status.withLock { if $0 == nil { killProcess(identifier) } } }
 
   /// Blocks until the program exits. Returns whether it succeeded: false if it failed or was killed.
   public func succeeds() -> Bool { exitCode() == 0 }

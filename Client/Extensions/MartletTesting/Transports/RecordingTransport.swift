@@ -43,6 +43,9 @@ public final class RecordingTransport: Transport {
     }
   }
 
+  /// Passes it on.
+  public func releaseConnections(_ which: ConnectionRelease) async { await base.releaseConnections(which) }
+
   /// Passes the request on, and records it and its outcome.
   public func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
     let index = log.update { records in

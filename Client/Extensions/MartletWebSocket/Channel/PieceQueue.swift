@@ -35,6 +35,9 @@ import Synchronization
   /// Whether the peer has to wait.
   var isFull: Bool { state.withLock { $0.reader != nil } }
 
+  /// Whether a receiver has to wait.
+  var isEmpty: Bool { state.withLock { $0.pieces.isEmpty && $0.end == nil } }
+
   /// Adds a piece, and waits while there are too many. Returns false if the queue has ended: pieces are not wanted.
   @discardableResult @_spi(Toolkit) public func push(_ piece: MessagePiece) async -> Bool {
     if let isWanted = add(piece) { return isWanted }

@@ -31,8 +31,10 @@ final class FramedConnection: MessageChannel {
 
   private enum Phase {
     case open
-    /// A Close frame was sent or received. It lasts until the peer drops the connection.
+    /// A Close frame was sent or received.
     case closing
+    /// Both sides have sent their Close frames. It lasts until the peer drops the connection.
+    case dropping
     case closed
   }
 
@@ -66,7 +68,10 @@ final class FramedConnection: MessageChannel {
 
   // MARK: - Messages
 
-  func receive() async throws(HTTPError) -> MessagePiece? { try await queue.next() }
+  func receive() async throws(HTTPError) -> MessagePiece? {
+    if queue.isEmpty { stream.awaitAnswer() }
+    return try await queue.next()
+  }
 
   func beginMessage() async throws(HTTPError) { try await writer.begin() }
 
@@ -154,7 +159,9 @@ final class FramedConnection: MessageChannel {
   /// Ends the connection after both Close frames. RFC 6455 §7.1.1 expects the server to end it.
   private func endAfterCloseFrames() async {
     guard stream.isShared else {
-      setAlarm(min(terms.options.closeTimeout, terms.options.dropTimeout)) { $0.stream.close() }
+      // The program may be closing the WebSocket at the same moment: its limit must not replace this one.
+      state.withLock { if $0.phase == .closing { $0.phase = .dropping } }
+      setAlarm(min(terms.options.closeTimeout, terms.options.dropTimeout), in: .dropping) { $0.stream.close() }
       return await readUntilDropped()
     }
     // A server has to end a TCP connection first, but it need not end a shared one. Also, hypercorn closes the

@@ -39,7 +39,9 @@ func from(_ family: String, _ modules: String...) -> [Target.Dependency] {
 let package = Package(
   name: "SAP",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
-  products: ["SAPFoundation", "SAPOData", "SAPFoundationTesting"].map { .library(name: $0, targets: [$0]) },
+  products: ["SAPFoundation", "SAPFioriFlows", "SAPCommon", "SAPOData", "SAPFoundationTesting"].map {
+    .library(name: $0, targets: [$0])
+  },
   dependencies: [.package(path: "../Client"), .package(path: "../Publishers"), .package(path: "../Stores")],
   targets: [
     .outside(
@@ -49,6 +51,10 @@ let package = Package(
         "MartletSignIn", "MartletWebSocket")
         + from("Publishers", "MartletCombine", "MartletCombineFoundation")
         + from("Stores", "MartletSQLite")),
+    .outside(name: "SAPCommon", dependencies: ["SAPFoundation"]),
+    .outside(
+      name: "SAPFioriFlows",
+      dependencies: ["SAPFoundation"] + from("Client", "MartletSemantics", "MartletEngine", "MartletURLSession")),
     .outside(
       name: "SAPOData",
       dependencies: ["SAPFoundation"] + from("Client", "MartletSemantics", "MartletEngine", "MartletURLSession")),
@@ -56,14 +62,19 @@ let package = Package(
       name: "SAPFoundationTesting",
       dependencies: from("Client", "MartletSemantics", "MartletServer", "MartletTesting")),
     .program(name: "sap-program", dependencies: ["SAPFoundation"]),
+    .program(name: "flow-program", dependencies: ["SAPFioriFlows"]),
     .tests(
       name: "SAPFoundationTests",
-      dependencies: ["SAPFoundation", "SAPFoundationTesting", "sap-program"]
+      dependencies: ["SAPFoundation", "SAPFioriFlows", "SAPFoundationTesting", "sap-program"]
         + from(
           "Client", "MartletSemantics", "MartletEngine", "MartletURLSession", "Martlet", "MartletWebSocket",
           "MartletTesting", "TestSupport", "TestServers")
         + from("Publishers", "MartletCombine")
         + from("Stores", "MartletSQLite")),
+    .tests(
+      name: "SAPFioriFlowsTests",
+      dependencies: ["SAPFoundation", "SAPFioriFlows", "SAPFoundationTesting", "flow-program"]
+        + from("Client", "MartletSemantics", "MartletEngine", "Martlet", "MartletTesting", "TestSupport")),
     .tests(
       name: "SAPODataTests",
       dependencies: ["SAPFoundation", "SAPOData", "SAPFoundationTesting"]

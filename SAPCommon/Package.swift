@@ -1,14 +1,17 @@
 // swift-tools-version: 6.3
 import PackageDescription
 
-// A module named `SAPCommon`, so that code for SAP's SDK moves without an edit of its imports. It is a package of its
-// own, because it must not meet SAP's framework of that name.
+// The module `SAPCommon` of the package Martlet, for packages that name this folder. It was here before it was there.
+let common = Target.Dependency.product(name: "SAPCommon", package: "Martlet")
 let package = Package(
   name: "SAPCommon",
-  products: [.library(name: "SAPCommon", targets: ["SAPCommon"])],
+  products: [.library(name: "SAPCommon", targets: ["SAPCommonByPath"])],
   dependencies: [.package(name: "Martlet", path: "..")],
   targets: [
-    .target(name: "SAPCommon", dependencies: [.product(name: "SAPFoundation", package: "Martlet")]),
-    .testTarget(name: "SAPCommonTests", dependencies: ["SAPCommon"], swiftSettings: [.swiftLanguageMode(.v5)]),
+    .target(name: "SAPCommonByPath", dependencies: [common]),
+    .testTarget(
+      name: "SAPCommonTests",
+      dependencies: ["SAPCommonByPath", common, .product(name: "SAPFoundation", package: "Martlet")],
+      swiftSettings: [.swiftLanguageMode(.v5)]),
   ]
 )

@@ -24,6 +24,7 @@ let package = Package(
         .product(name: "Martlet", package: "Martlet"),
         .product(name: "MartletImages", package: "Martlet"),
         .product(name: "MartletTesting", package: "Martlet"),
+        .product(name: "SAPFioriFlows", package: "Martlet"),
         .product(name: "SAPFoundation", package: "Martlet"),
         .product(name: "SAPFoundationTesting", package: "Martlet"),
         .product(name: "SAPOData", package: "Martlet"),
@@ -41,7 +42,7 @@ let package = Package(
     .testTarget(
       name: "SAPProgramsTests",
       dependencies: [
-        "SAPPrograms",
+        "SAPPrograms", "sap-shell",
         .product(name: "Martlet", package: "Martlet"),
         .product(name: "MartletTesting", package: "Martlet"),
         .product(name: "SAPFoundation", package: "Martlet"),

@@ -3,6 +3,7 @@ import MartletEngine
 import MartletSemantics
 import MartletTesting
 import MartletURLSession
+import SAPFioriFlows
 import SAPFoundation
 import TestSupport
 import Testing
@@ -46,6 +47,7 @@ import Testing
     let saml = SAMLAuthenticationParameters(authorizationEndpointURL: secretURL, finishEndpointURL: secretURL)
     return [
       ("APIKeyCredential", APIKeyCredential(apiKey: "hidden")),
+      ("APIKeyAuthenticationConfig", APIKeyAuthenticationConfig(apikeys: ["hidden"])),
       ("APIKeyAuthenticationObserver", APIKeyAuthenticationObserver(apiKey: "hidden", backend: secretURL)),
       ("BasicCredential", BasicCredential(username: "hidden", password: "hidden")),
       ("BasicAuthenticationObserver", BasicAuthenticationObserver(credentialDiscovery: login)),

@@ -62,6 +62,8 @@ package struct GatewayOptions: Sendable {
 /// The gateway that both programs start, with the picture of the slideshow.
 package enum ExampleGateway {
   package static let key = "It's coffee"
+  /// The port of the gateway that the shell starts.
+  package static let shellPort = 8011
 
   package static func start(
     port: Int = 0, faults: Set<SAPGateway.Fault> = [], report: @escaping @Sendable (String) -> Void = { _ in }

@@ -1,7 +1,7 @@
 package import Foundation
 import Martlet
 import MartletImages
-import SAPFoundation
+import SAPFioriFlows
 import SAPFoundationTesting
 import SAPOData
 import SAPStory
@@ -10,50 +10,53 @@ import SAPStory
 import FoundationNetworking
 #endif
 
-/// An app with Mobile Services whose screen is a line of text.
+/// An app with Mobile Services whose screen is a line of text: its users onboard, return, lock it and leave, as in an
+/// app that SAP's tool generates.
 ///
-/// A command that fails says so and goes on. A failure that the user asked for, with `fault` or as a user who may not
-/// use the app, is marked as expected.
+/// A command that fails says so and goes on. A failure that the user asked for, with `fault` or `network` or as a user
+/// who may not use the app, is marked as expected.
 package final class Shell {
-  private let session: SAPURLSession
-  private let settings: SAPcpmsSettingsParameters
-  private let login = Login()
-  private let faults = FaultObserver()
+  private let manager: OnboardingSessionManager<OnboardingSession>
+  private let users = MultiUserOnboardingIDManager()
+  private let gateway: URL
+  private let screens: Screens
+  private let network = Network()
+  private let errors: ErrorHandler
+  private let read: @Sendable (String) -> String?
   private let say: @Sendable (String) -> Void
   private let log = Logger.shared(named: "SAP.Shell")
   private var version = ODataVersion.v4
   private var isEnded = false
 
-  /// Makes a shell for a gateway, and signs anna in.
+  /// Makes a shell for a gateway. What it keeps of its users is in the program's folder.
   ///
   /// - Parameters:
   ///   - gateway: the gateway's URL.
+  ///   - read: reads a command, or the answer to a question; nil ends the program. It may block.
   ///   - say: receives each line of output, on any thread.
-  package init(gateway: URL, say: @escaping @Sendable (String) -> Void) {
-    self.say = say
-    session = SAPURLSession(configuration: .ephemeral)
-    settings = SAPcpmsSettingsParameters(backendURL: gateway, applicationID: "com.example.shop")
-    session.register(SAPcpmsObserver(settingsParameters: settings))
-    session.register(CorrelationObserver())
-    session.register(CSRFTokenObserver(rootUrl: gateway.appending(path: "odata/v4")))
-    session.register(ApplicationVersionObserver())
-    session.register(faults)
-    session.register(BasicAuthenticationObserver(credentialDiscovery: login))
-    login.credential = BasicCredential(username: "anna", password: "secret")
+  package init(
+    gateway: URL, read: @escaping @Sendable (_ prompt: String) -> String?, say: @escaping @Sendable (String) -> Void
+  ) {
+    (self.gateway, self.read, self.say) = (gateway, read, say)
+    screens = Screens(read: read, say: say)
+    errors = ErrorHandler(screens, users, say: say)
+    manager = OnboardingSessionManager(
+      presentationDelegate: screens, flowProvider: ShopFlows(gateway, screens, network), onboardingIDManager: users,
+      delegate: errors)
     log.logLevel = .info
   }
 
-  /// The text before the user's input.
-  package var prompt: String { "\(login.credential?.username ?? "nobody")> " }
-
-  /// Runs commands until there are no more, or until `quit`.
-  package func run(_ read: @Sendable (_ prompt: String) -> String?) async {
-    say("The gateway is \(settings.backendURL.absoluteString), and you are anna. 'help' lists the commands.")
-    while !isEnded, let line = read(prompt) { await run(line) }
+  /// Opens the app, and runs commands until there are no more, or until `quit`.
+  package func run() async {
+    say("The gateway is \(gateway.absoluteString). 'help' lists the commands.")
+    await run("open")
+    while !isEnded, let line = read("\(manager.state == .opened ? screens.userName : "\(manager.state)")> ") {
+      await run(line)
+    }
   }
 
   /// Runs one command.
-  package func run(_ line: String) async {
+  private func run(_ line: String) async {
     // A terminal that edits lines itself adds the bytes of keys that it does not know, such as Home and End.
     let typed = line.replacing(/\u{1B}(\[[0-?]*[@-~]|O[@-~])/, with: "")
     let words = typed.split(separator: " ").map(String.init)
@@ -68,12 +71,14 @@ package final class Shell {
       try await command.run(self)(arguments)
     } catch {
       say((isFailureExpected ? "Expected: " : "Failed: ") + Self.text(of: error))
+      guard case LockWipePolicyError.trafficWiped = error, manager.state == .opened else { return }
+      say(ErrorHandler.wiped)
+      try? await manager.removeSession()
     }
   }
 
   private var isFailureExpected: Bool {
-    !faults.names.isEmpty || ["blocked", "locked", "wiped"].contains(login.credential?.username ?? "")
-      || login.credential == nil
+    network.isFaulty || ["blocked", "locked", "wiped"].contains(screens.userName)
   }
 
   private static func text(of error: any Error) -> String {
@@ -107,9 +112,18 @@ extension Shell {
       run: chooseFaults),
     .init(usage: "odata v2|v4", purpose: "chooses the version; v4 at first", counts: 1...1, run: chooseVersion),
     .init(
-      usage: "login USER [PASSWORD]", purpose: "signs in as anna, ben, blocked, locked or wiped", counts: 1...2,
-      run: signIn),
-    .init(usage: "logout", purpose: "signs out", counts: 0...0, run: signOut),
+      usage: "network off|on [N]", purpose: "loses the network, after N requests; or finds it again", counts: 1...2,
+      run: changeNetwork),
+    .init(usage: "open", purpose: "opens the app: a user onboards, or returns", counts: 0...0, run: open),
+    .init(
+      usage: "user NAME", purpose: "changes the user: anna, ben, blocked, locked or wiped", counts: 1...1,
+      run: changeUser),
+    .init(
+      usage: "lock", purpose: "locks the app", counts: 0...0, run: { shell in { _ in try await shell.manager.lock() } }),
+    .init(
+      usage: "unlock", purpose: "unlocks it with the passcode", counts: 0...0,
+      run: { shell in { _ in try await shell.manager.unlock() } }),
+    .init(usage: "reset", purpose: "signs out, and removes everything of the user", counts: 0...0, run: reset),
     .init(usage: "help", purpose: "lists the commands", counts: 0...0, run: { shell in { _ in shell.say(help) } }),
     .init(usage: "quit", purpose: "ends", counts: 0...0, run: { shell in { _ in shell.isEnded = true } }),
   ]
@@ -127,11 +141,22 @@ extension Shell {
     var Total: Decimal?
   }
 
+  /// The session of the user.
+  private var session: OnboardingSession {
+    get throws {
+      guard manager.state == .opened, let session = manager.onboardingSession else { throw NotOpen() }
+      return session
+    }
+  }
+
   private var orders: OnlineODataProvider {
-    let root = settings.backendURL.appending(path: version == .v2 ? "odata/v2" : "odata/v4")
-    let provider = OnlineODataProvider(serviceName: "Shop", serviceRoot: root, sapURLSession: session)
-    provider.serviceOptions.dataVersion = version
-    return provider
+    get throws {
+      let root = gateway.appending(path: version == .v2 ? "odata/v2" : "odata/v4")
+      let provider = OnlineODataProvider(
+        serviceName: "Shop", serviceRoot: root, sapURLSession: try session.sapURLSession)
+      provider.serviceOptions.dataVersion = version
+      return provider
+    }
   }
 
   private func listOrders(_ arguments: [String]) async throws {
@@ -160,20 +185,22 @@ extension Shell {
   }
 
   private func showPicture(_ arguments: [String]) async throws {
-    let url = settings.backendURL.appending(path: "backend").odataMedia("Images", ODataKey(ExampleGateway.key))
-    let (data, response) = try await session.data(from: url)
+    let url = gateway.appending(path: "backend").odataMedia("Images", ODataKey(ExampleGateway.key))
+    let (data, response) = try await session.sapURLSession.data(from: url)
     let size = try ImageDecoder.decode(SAPURLError.checked(data, response)).size
     say("The picture has \(data.count) bytes and \(size.width)×\(size.height) pixels.")
   }
 
   private func showRoles(_ arguments: [String]) async throws {
-    let user = try await SAPcpmsUserRoles(sapURLSession: session, settingsParameters: settings).load()
+    guard let user = try await SAPcpmsUserRoles(session)?.load() else { return }
     let roles = user.roles.isEmpty ? "no roles" : user.roles.joined(separator: ", ")
     say("\(user.userName), \(user.emails.first ?? "no address"): \(roles)")
   }
 
   private func uploadLog(_ arguments: [String]) async throws {
-    try await SAPcpmsLogUploader.uploadLogs(sapURLSession: session, settingsParameters: settings)
+    let session = try session
+    guard let settings = session.settingsParameters else { return }
+    try await SAPcpmsLogUploader.uploadLogs(sapURLSession: session.sapURLSession, settingsParameters: settings)
     say("The log is uploaded.")
   }
 
@@ -183,7 +210,7 @@ extension Shell {
         "There is no fault '\(unknown)'. These are:\n"
           + SAPGateway.Fault.allCases.map { "  \($0.rawValue)" }.joined(separator: "\n"))
     }
-    faults.names = names
+    network.faults = names
     say(names.isEmpty ? "No faults." : "Faults: \(names.joined(separator: ", "))")
   }
 
@@ -193,26 +220,52 @@ extension Shell {
     say("OData \(arguments[0])")
   }
 
-  private func signIn(_ arguments: [String]) async throws {
-    await leave()
-    login.credential = BasicCredential(username: arguments[0], password: arguments.count > 1 ? arguments[1] : "secret")
-    do { try await showRoles([]) } catch SAPcpmsUserRolesError.invalidHTTPStatus(statusCode: 401) {
-      login.credential = nil
-      say("Refused: \(arguments[0]) has another name or password. Nobody is signed in.")
+  private func changeNetwork(_ arguments: [String]) {
+    let count = arguments.dropFirst().first.map { Int($0) } ?? 0
+    guard ["on", "off"].contains(arguments[0]), let count, count >= 0 else { return say("Usage: network off|on [N]") }
+    network.lose(after: arguments[0] == "off" ? count : nil)
+    say(arguments[0] == "on" ? "There is a network." : count > 0 ? "The network ends soon." : "There is no network.")
+  }
+
+  // MARK: - Users
+
+  private func open(_ arguments: [String]) async throws {
+    let known = try users.users()
+    switch users.next {
+    case .newUser(let name): screens.userName = name
+    case .user(let id): screens.userName = known.first { $0.onboardingID == id }?.name ?? ""
+    case .lastUser:
+      if let last = known.first {
+        screens.userName = last.name
+      } else if let name = read("Your name: "), !name.isEmpty {
+        (screens.userName, users.next) = (name, .newUser(name: name))
+      } else {
+        return
+      }
     }
+    let isNew = !known.contains { $0.name == screens.userName }
+    let session = try await manager.open()
+    say("\(isNew ? "Hello" : "Hello again"), \(screens.userName): \(session.sapURLSession.observers.count) observers.")
   }
 
-  private func signOut(_ arguments: [String]) async throws {
-    await leave()
-    say("Signed out.")
+  private func changeUser(_ arguments: [String]) async throws {
+    try await manager.close()
+    let known = try users.users().first { $0.name == arguments[0] }
+    users.next = known.map { .user(onboardingID: $0.onboardingID) } ?? .newUser(name: arguments[0])
+    try await open([])
   }
 
-  /// Ends the session of the gateway, and forgets cookies, credentials, tokens and responses.
-  private func leave() async {
-    var request = URLRequest(url: settings.backendURL.appending(path: "mobileservices/sessions/logout"))
+  /// Ends the session of the gateway, and removes all that is kept of the user.
+  private func reset(_ arguments: [String]) async throws {
+    var request = URLRequest(url: gateway.appending(path: "mobileservices/sessions/logout"))
     request.httpMethod = "POST"
-    _ = try? await session.data(for: request)
-    login.credential = nil
-    session.clearCredentials()
+    if manager.state == .opened { _ = try? await session.sapURLSession.data(for: request) }
+    try await manager.removeSession()
+    say("Everything of \(screens.userName) is removed.")
   }
+}
+
+/// There is no session, because nobody is signed in, or because the app is locked.
+private struct NotOpen: LocalizedError {
+  var errorDescription: String? { "the app is not open: 'open' and 'unlock' open it." }
 }

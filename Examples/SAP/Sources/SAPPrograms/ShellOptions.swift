@@ -37,12 +37,14 @@ package struct ShellOptions: Sendable {
   }
 
   package static let help = """
-    sap-shell: an app with SAP Mobile Services, as a shell.
+    sap-shell: an app with SAP Mobile Services, as a shell. It keeps its users in its folder,
+    ~/.local/share/sap-shell on Linux.
 
     usage: sap-shell [--shell] [--gateway URL]
            sap-shell --tour
 
-      --gateway URL  the gateway to use (make sap-gateway); by default it starts its own
+      --gateway URL  the gateway to use (make sap-gateway); by default it starts its own,
+                     at port 8011
       --shell        the shell, even where standard input is no terminal
       --tour         an app's day instead, which is also what runs without a terminal
 

@@ -17,10 +17,11 @@ enum ShellProgram {
       let isTour =
         options.mode == .automatic ? options.gateway == nil && isatty(STDIN_FILENO) == 0 : options.mode == .tour
       guard !isTour else { return try await SAPStory(photo: ExampleGateway.photo) { print($0) }.tell() }
-      let own = options.gateway == nil ? try ExampleGateway.start() : nil
+      // Always at the same port, so that the users of the last run are known there.
+      let own = options.gateway == nil ? try ExampleGateway.start(port: ExampleGateway.shellPort) : nil
       defer { own?.stop() }
       guard let url = options.gateway ?? own?.url else { return }
-      await Shell(gateway: url) { print($0) }.run { @Sendable prompt in
+      let read: @Sendable (String) -> String? = { prompt in
         print(prompt, terminator: "")
         fflush(nil)
         let line = readLine()
@@ -28,6 +29,7 @@ enum ShellProgram {
         if isatty(STDIN_FILENO) == 0 { print(line ?? "") }
         return line
       }
+      await Shell(gateway: url, read: read) { print($0) }.run()
     } catch {
       FileHandle.standardError.write(Data("sap-shell: \(error)\n".utf8))
       exit(2)

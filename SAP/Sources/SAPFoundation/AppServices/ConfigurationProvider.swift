@@ -72,6 +72,8 @@ public enum ConfigurationError: SAPError, Sendable, Hashable {
   case missingFile(name: String)
   /// The property list is not a dictionary.
   case noDictionary(name: String)
+  /// These settings of Mobile Services are missing, or have another type.
+  case invalidSettings(name: String)
 
   /// The problem and the remedy.
   public var description: String {
@@ -79,6 +81,7 @@ public enum ConfigurationError: SAPError, Sendable, Hashable {
     case .missingFile(let name):
       "There is no file \(name).plist in the bundle: add it to the target's resources, or give its path."
     case .noDictionary(let name): "The file \(name).plist is not a dictionary."
+    case .invalidSettings(let name): "The settings of Mobile Services have no valid '\(name)'."
     }
   }
 

@@ -119,21 +119,6 @@ public final class SAPcpmsRemoteNotificationClient: Sendable {
   }
 }
 
-extension OnboardingSession {
-  /// Registers the device for push notifications with this session. Without settings, it fails with
-  /// ``SAPcpmsRemoteNotificationError/invalidArguments(error:)``.
-  public func registerDeviceToken(
-    deviceToken: Data, withParameters parameters: SAPcpmsRemoteNotificationParameters = .init(),
-    completionHandler: @escaping @Sendable ((any Error)?) -> Void
-  ) {
-    guard let settingsParameters else {
-      return completionHandler(SAPcpmsRemoteNotificationError.invalidArguments(error: nil))
-    }
-    SAPcpmsRemoteNotificationClient(sapURLSession: sapURLSession, settingsParameters: settingsParameters)
-      .registerDeviceToken(deviceToken, withParameters: parameters, completionHandler: completionHandler)
-  }
-}
-
 extension SAPcpmsRemoteNotificationClient: CustomReflectable {
   /// A mirror without user information and queries of the URLs.
   public var customMirror: Mirror {

@@ -202,19 +202,6 @@ open class SAPcpmsSettings {
   }
 }
 
-extension SAPcpmsLogSettings {
-  /// Makes settings from `logSettings` of ``SAPcpmsSettings/loadSAPcpmsSettings(completionHandler:)``; nil if there is
-  /// no `logLevel`. Numbers may be texts. (SAP publishes the keys `logLevel` and `logEntryExpiry`.)
-  public init?(logSettings: [String: Any]) {
-    guard let level = logSettings["logLevel"] as? String else { return nil }
-    self.init(
-      logUploadEnabled: SAPcpmsSettings.bool(logSettings["logUploadEnabled"]) ?? true,
-      entryExpiry: SAPcpmsSettings.int(logSettings["logEntryExpiry"]) ?? 0, logLevel: level,
-      maxFileNum: SAPcpmsSettings.int(logSettings["maxFileNum"]) ?? 0,
-      maxFileSize: SAPcpmsSettings.int(logSettings["maxFileSize"]) ?? 0)
-  }
-}
-
 /// The error of loading, storing or deleting settings.
 public enum SAPcpmsSettingsError: SAPError, Sendable, Hashable {
   /// See ``SAPcpmsMalformedType``.

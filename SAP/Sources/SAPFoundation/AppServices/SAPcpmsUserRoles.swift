@@ -27,12 +27,6 @@ open class SAPcpmsUserRoles {
     self.init(sapURLSession: sapURLSession, roleServiceUrl: settingsParameters.hostURL(path))
   }
 
-  /// Makes a loader for the session of a user; nil if it has no settings.
-  public convenience init?(_ onboardingSession: OnboardingSession) {
-    guard let settings = onboardingSession.settingsParameters else { return nil }
-    self.init(sapURLSession: onboardingSession.sapURLSession, settingsParameters: settings)
-  }
-
   /// Loads the user. The handler is called once, on the session's `delegateQueue`, with the user or an error: a
   /// ``SAPcpmsUserRolesError``, or the session's.
   open func load(completionHandler: @escaping @Sendable (SAPcpmsUserInfo?, (any Error)?) -> Void) {

@@ -93,7 +93,7 @@ private final class BasicCredentials: Sendable {
       let refused = challenge.value.proposedCredential.map(BasicCredential.init)
     {
       credential = try await entry.renewal.value(insteadOf: { $0.value == refused }, by: call) { [self] _ in
-        try store.access { try $0.delete(for: entry.url) }
+        try store.use(since: begun) { try $0.delete(for: entry.url) }
         return try await discover(entry.url, challenge, begun: begun)
       }.version?.value
     } else {

@@ -57,7 +57,8 @@ final class CredentialsByOrigin<Value: Sendable, Store>: CredentialKeeper {
   /// Returns the entry of an origin, and sets its URL to this one.
   func entry(for origin: Origin, _ url: URL) -> Entry {
     entries.withLock { entries in
-      let entry = Entry(url: url, renewal: entries[origin]?.renewal ?? Renewal(nil, of: "the \(name)"))
+      let renewal = entries[origin]?.renewal ?? Renewal(nil, of: "the \(name)", signOut: store.signOutMark)
+      let entry = Entry(url: url, renewal: renewal)
       entries[origin] = entry
       return entry
     }

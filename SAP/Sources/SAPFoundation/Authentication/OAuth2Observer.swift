@@ -102,7 +102,16 @@ private final class OAuth2Interceptor: Interceptor {
   func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
     guard let asked = call.askedURL, let backend = backend(orFirst: asked), backend.origin == request.origin
     else { return .send(request) }
-    try tokens.readStore(for: backend.url, begun: Beginning(call.id)) { backend.source.use($0?.accessTokenOfEngine) }
+    if var token = try tokens.changeInStore(for: backend.url, begun: Beginning(call.id)) {
+      // Outside of the store's lock, because this resumes waiting requests. So another request may have replaced the
+      // token with a newer one.
+      while true {
+        backend.source.replace(with: token?.accessTokenOfEngine)
+        let current = tokens.current
+        guard current != token else { break }
+        token = current
+      }
+    }
     return try await backend.interceptor.prepare(request, in: call)
   }
 
@@ -186,19 +195,21 @@ final class OAuth2Tokens: Sendable {
     kept = OAuth2KeptTokens(store)
   }
 
-  /// Reads the store, and calls the closure if other code has changed or deleted its token. A store that throws has no
-  /// effect.
+  /// The token in requests.
+  var current: OAuth2Token? { state.withLock { $0.current } }
+
+  /// Reads the store, and returns its token, or nil for none, if other code has changed or deleted it. A store that
+  /// throws has no effect.
   ///
   /// - Throws: ``HTTPError/signedOut`` if the user has signed out since the call began.
-  func readStore(for url: URL, begun: Beginning, onChange: (OAuth2Token?) -> Void) throws {
+  func changeInStore(for url: URL, begun: Beginning) throws -> OAuth2Token?? {
     try store.use(since: begun) { store in
-      guard let stored = try? Optional.some(store.token(for: url)) else { return }
-      let hasChanged = state.withLock { state in
-        guard stored != state.stored else { return false }
+      guard let stored = try? Optional.some(store.token(for: url)) else { return nil }
+      return state.withLock { state in
+        guard stored != state.stored else { return nil }
         (state.stored, state.current) = (stored, stored)
-        return true
+        return .some(stored)
       }
-      if hasChanged { onChange(stored) }
     }
   }
 
@@ -206,7 +217,7 @@ final class OAuth2Tokens: Sendable {
   func next(for url: URL) async throws -> OAuth2Token {
     let begun = Beginning.current
     let token: OAuth2Token
-    let renewed = try await refreshed(state.withLock { $0.current }, begun: begun)
+    let renewed = try await refreshed(current, begun: begun)
     if let renewed {
       token = renewed
     } else {

@@ -84,10 +84,12 @@ private final class UserIdentities: Interceptor {
     let begun = task.begun
     guard !store.hasSignedOut(since: begun) else { throw HTTPError.signedOut }
     let renewal = servers.entry(for: origin, url).renewal
-    return try await renewal.value(where: { _ in true }, by: call) { [self] _ in
+    let outcome = try await renewal.value(where: { _ in true }, by: call) { [self] _ in
       if let stored = try store.access({ try $0.identity(for: url) }) { return stored }
       return try await obtain(for: url, begun: begun)
-    }.version
+    }
+    guard !store.hasSignedOut(since: begun) else { throw HTTPError.signedOut }
+    return outcome.version
   }
 
   func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
@@ -98,15 +100,17 @@ private final class UserIdentities: Interceptor {
     else { return .accept }
     let number = call[IdentifiedTransport.certificateInUse]?.number
     guard !call[hasRenewed] else {
-      if let number, entry.renewal.number == number {
-        store.access { try? $0.delete(for: entry.url) }
-        entry.renewal.remove { $0.number == number }
+      if let number, let refused = entry.renewal.remove(where: { $0.number == number }) {
+        store.access { store in
+          // Another request may have stored the next one.
+          if (try? store.identity(for: entry.url)) == refused.value { try? store.delete(for: entry.url) }
+        }
       }
       return .accept
     }
     call[hasRenewed] = true
     let version = try await entry.renewal.value(insteadOf: { $0.number == number }, by: call) { [self] _ in
-      try store.access { try $0.delete(for: entry.url) }
+      try store.use(since: begun) { try $0.delete(for: entry.url) }
       return try await obtain(for: entry.url, begun: begun)
     }.version
     guard version != nil, attempt.request.body.canBeSent else { return .accept }

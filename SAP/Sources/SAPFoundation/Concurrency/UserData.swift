@@ -10,12 +10,13 @@
 final class UserData<Content>: @unchecked Sendable {
   private let lock = NSRecursiveLock()
   private var content: Content
-  private let mark = SignOutMark()
+  /// Set when the user signs out.
+  let signOutMark = SignOutMark()
 
   init(_ content: Content) { self.content = content }
 
   /// Whether the user has signed out since the work began.
-  func hasSignedOut(since beginning: Beginning) -> Bool { mark.isAfter(beginning) }
+  func hasSignedOut(since beginning: Beginning) -> Bool { signOutMark.isAfter(beginning) }
 
   /// Reads the content for work of the user, or stores what the work has obtained.
   ///
@@ -23,7 +24,7 @@ final class UserData<Content>: @unchecked Sendable {
   ///   work.
   func use<Result>(since beginning: Beginning, _ work: (inout Content) throws -> Result) throws -> Result {
     try change { content in
-      try mark.check(beginning)
+      try signOutMark.check(beginning)
       return try work(&content)
     }
   }
@@ -33,7 +34,8 @@ final class UserData<Content>: @unchecked Sendable {
 
   /// Removes everything, because the user signs out. Work that began before stores nothing from now on.
   func signOut<Result>(_ removal: (inout Content) throws -> Result) rethrows -> Result {
-    mark.set()
+    signOutMark.set()
+    defer { signOutMark.set() }  // Work that began during the removal may have found what was removed.
     return try change(removal)
   }
 
@@ -54,8 +56,8 @@ extension Beginning {
   /// authenticator begins, and cookies that it sets, count as begun then, so that none outlives a sign-out.
   @TaskLocal static var ofLogin: Beginning?
 
-  /// The beginning of what the current code begins now.
-  static var current: Beginning { ofLogin ?? now }
+  /// The beginning of what the current code begins now, or for a login or a renewal that runs.
+  static var current: Beginning { ofLogin ?? ofSharedWork }
 }
 
 // The content may be secret, so a dump shows nothing of it.

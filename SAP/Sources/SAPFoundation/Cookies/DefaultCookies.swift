@@ -72,6 +72,10 @@ final class DefaultCookies: BlockingCookieStore, ImmediateCookieStore, SharedCoo
 
   func immediateCookies(in site: String) -> [Cookie] { isUsable() ? file.immediateCookies(in: site) : [] }
 
+  func immediateCookies(in site: String, for host: String) -> [Cookie] {
+    isUsable() ? file.immediateCookies(in: site, for: host) : []
+  }
+
   func cookies(in site: String) async throws -> [Cookie] { try checked().blockingCookies()[site] }
 
   func count() async throws -> Int { try checked().blockingCookies().count }

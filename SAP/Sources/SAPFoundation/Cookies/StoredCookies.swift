@@ -86,6 +86,10 @@ final class StoredCookies: BlockingCookieStore, ImmediateCookieStore {
 
   func immediateCookies(in site: String) -> [Cookie] { read(site) }
 
+  func immediateCookies(in site: String, for host: String) -> [Cookie] {
+    state.withLock { $0.cookies[site, for: host] }
+  }
+
   func cookies(in site: String) async throws -> [Cookie] { read(site) }
 
   /// Changes the cookies of a site with those of a response. With the policy `.never` nothing is stored.

@@ -18,6 +18,37 @@ extension APIKeyCredential: CustomStringConvertible, CustomReflectable {
   public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
+/// The API keys of an app. A description of it does not show them.
+public struct APIKeyAuthenticationConfig: Sendable, Hashable {
+  /// The keys. The first one is sent: what SAP's framework does with the others is not published.
+  public let apikeys: [String]
+  /// Whether the app has no other authentication. It describes the configuration of Mobile Services, and changes no
+  /// request.
+  public let isAPIKeyAccessOnly: Bool
+  /// Whether the app may be used without a user. It changes no request, either.
+  public let allowAnonymousAccessFlag: Bool
+
+  /// Makes a configuration.
+  ///
+  /// - Parameters:
+  ///   - apikeys: the keys.
+  ///   - isAPIKeyAccessOnly: see the property; false by default.
+  ///   - allowAnonymousAccessFlag: see the property; false by default.
+  public init(apikeys: [String], isAPIKeyAccessOnly: Bool = false, allowAnonymousAccessFlag: Bool = false) {
+    self.apikeys = apikeys
+    self.isAPIKeyAccessOnly = isAPIKeyAccessOnly
+    self.allowAnonymousAccessFlag = allowAnonymousAccessFlag
+  }
+}
+
+extension APIKeyAuthenticationConfig: CustomStringConvertible, CustomReflectable {
+  /// The number of keys.
+  public var description: String { "\(apikeys.count) API keys" }
+
+  /// A mirror without children.
+  public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
 /// Provides the API key of an app.
 public protocol APIKeyCredentialDiscovery {
   /// Returns the key; nil if there is none. It is called before each request, by only one thread at a time, and should

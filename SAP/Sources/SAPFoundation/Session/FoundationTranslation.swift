@@ -145,13 +145,16 @@ extension HTTPFields {
   fileprivate var joined: [String: String] {
     var values: [String: String] = [:]
     values.reserveCapacity(count)
-    var names = Set<FieldName>(minimumCapacity: count)
-    for (name, value) in self {
-      values[name.rawName] = value
-      names.insert(name)
-    }
-    if names.count < count { for (name, _) in self { values[name.rawName] = self[name] } }
+    for (name, value) in self { values[name.rawName] = value }
+    // Lines of the same name, also in another case, are rare: few names are compared faster than they are hashed.
+    if hasRepeatedNames { for (name, _) in self { values[name.rawName] = self[name] } }
     return values
+  }
+
+  private var hasRepeatedNames: Bool {
+    let names = map(\.name)
+    guard names.count <= 16 else { return Set(names).count < names.count }
+    return names.indices.contains { names[..<$0].contains(names[$0]) }
   }
 }
 

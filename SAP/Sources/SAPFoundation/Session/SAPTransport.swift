@@ -23,6 +23,8 @@ struct SAPTransport: Transport {
     }
   }
 
+  func releaseConnections(_ which: ConnectionRelease) async { await base.releaseConnections(which) }
+
   /// Returns a transport on Foundation's URLSession, which ignores the settings of a connection.
   private static func overFoundation(
     _ configuration: URLSessionConfiguration, _ connection: ConnectionConfiguration

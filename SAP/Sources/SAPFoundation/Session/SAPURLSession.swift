@@ -143,7 +143,7 @@ public final class SAPURLSession: Sendable {
     settings.clock = environment.clock
     engine = HTTPSession(transport: self.transport, configuration: settings)
     internalRequests.setSession(self)
-    Opening.current?.add(self)
+    SessionOpening.current?.add(self)
   }
 
   private static func makeQueue() -> OperationQueue {

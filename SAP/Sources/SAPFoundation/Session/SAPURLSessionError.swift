@@ -86,6 +86,7 @@ extension URLError {
   /// The codes of all kinds. `.unknown` is for kinds that no code describes.
   static let codes: [HTTPError.Kind: URLError.Code] = [
     .invalidRequest: .badURL, .cancelled: .cancelled, .responseTimeout: .timedOut, .idleTimeout: .timedOut,
+    .tooSlow: .timedOut,
     .poolTimeout: .timedOut, .connectTimeout: .timedOut, .deadlineExceeded: .timedOut,
     .cannotResolveHost: .cannotFindHost,
     .cannotConnect: .cannotConnectToHost, .addressRefused: .cannotConnectToHost,

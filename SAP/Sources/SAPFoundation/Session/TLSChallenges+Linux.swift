@@ -86,6 +86,9 @@ final class IdentifiedTransport: ChallengingTransport {
     }
   }
 
+  // The transports for other certificates share its connections.
+  func releaseConnections(_ which: ConnectionRelease) async { await base.releaseConnections(which) }
+
   func removeAnswers() {
     answers.signOut { $0.identities = [:] }
     removeTransports { $0 != nil }

@@ -143,7 +143,7 @@ public final class SQLiteDataStore: DataStoring, Sendable {
   }
 
   /// Changes the values of some keys in one transaction. The change may be called twice.
-  func update<R>(_ keys: [String], _ change: (inout [String: Data]) -> R) throws -> R {
+  @_spi(Stores) public func update<R>(_ keys: [String], _ change: (inout [String: Data]) -> R) throws -> R {
     try values.blockingUpdate(keys, change)
   }
 

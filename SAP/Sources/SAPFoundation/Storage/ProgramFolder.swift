@@ -3,7 +3,7 @@
 ///
 /// On Linux they are below `$XDG_DATA_HOME` (`$HOME/.local/share`) and `$XDG_CACHE_HOME` (`$HOME/.cache`), as the XDG
 /// Base Directory Specification says. A program without absolute paths in these variables has no such folders.
-enum ProgramFolder {
+@_spi(Stores) public enum ProgramFolder {
   /// Cookies and passwords.
   case data
   /// Responses, which can be fetched again.
@@ -20,7 +20,7 @@ enum ProgramFolder {
   /// Returns the URL of a file of data that an app names; an absolute path is used as it is.
   ///
   /// - Throws: `HTTPError` of kind `.file` if the user has no folder for data.
-  static func dataFile(_ name: String) throws(HTTPError) -> URL {
+  public static func dataFile(_ name: String) throws(HTTPError) -> URL {
     if name.hasPrefix("/") { return URL(filePath: name) }
     return try ProgramFolder.data.file(name)
   }

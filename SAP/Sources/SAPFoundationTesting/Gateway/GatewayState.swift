@@ -23,8 +23,44 @@ struct GatewayState: Sendable {
     }
     for fault in [Fault.blocked, .locked, .wiped] { services.blocked[fault.rawValue] = fault.messageCode }
     services.services.roles = ["anna": ["Orders.Read", "Orders.Write"], "ben": ["Orders.Read"]]
-    services.services.settings.set(
-      #"{"logUpload":true,"passwordPolicy":{"enabled":"true","minLength":"8"}}"#, at: "mobileservices/settingsExchange")
+    services.services.settings.set(Self.policies(), at: "mobileservices/settingsExchange")
+  }
+
+  /// The settings of Mobile Services itself, in their published form.
+  private static func policies(
+    passcodes: String = #"{"passwordPolicyEnabled":"true","passwordPolicyMinLength":"8"}"#,
+    locks: String = #"{"blockWipeEnabled":false,"blockDisconnectedPeriod":0,"wipeDisconnectedPeriod":0}"#
+  ) -> String {
+    let logs = #"{"featureEnabled":"true","logEnabled":"true","logEntryExpiry":"0","logLevel":"INFO"}"#
+    let usage = #"{"dataCollectionEnabled":"true","uploadDataAfterDays":"1","crashLogUploadEnabled":"false"}"#
+    return """
+      {"passwordPolicy":\(passcodes),"logSettings":\(logs),"usagePolicy":\(usage),"blockWipingPolicy":\(locks)}
+      """
+  }
+
+  /// Replies of services that the published documentation does not describe, or that demand more than usual.
+  private static func policyReply(to path: String, _ fault: Fault) -> Reply? {
+    guard path.contains("/Storage/") else { return nil }
+    switch fault {
+    case .settingsInvalid: return .text("[settings", status: .ok)
+    case .policyStrict:
+      return .json(
+        policies(
+          passcodes: """
+            {"passwordPolicyEnabled":"true","passwordPolicyMinLength":"12","passwordPolicyDigitRequired":"true",\
+            "passwordPolicyRetryLimit":"3"}
+            """))
+    case .policyInvalid: return .json(policies(passcodes: #""on""#))
+    case .policyDisconnect:
+      return .json(
+        policies(locks: #"{"blockWipeEnabled":"true","blockDisconnectedPeriod":1,"wipeDisconnectedPeriod":20}"#))
+    default: return nil
+    }
+  }
+
+  mutating func expireTokens() {
+    services.tokens.expire()
+    services.sessions = [:]
   }
 
   mutating func reply(to request: ReceivedRequest) -> Reply {
@@ -92,7 +128,10 @@ struct GatewayState: Sendable {
     case .logsOff where path.contains("/clientlogs/"): return .forbidden
     case .logsUnknown where path.contains("/clientlogs/"): return .status(.notFound)
     case .rolesMissing where path.contains("/roleservice/"): return .forbidden
+    case .rolesInvalid where path.contains("/roleservice/"): return .text("[user", status: .ok)
     case .settingsMissing where path.contains("/Storage/"): return .status(.notFound)
+    case .settingsInvalid, .policyStrict, .policyInvalid, .policyDisconnect: return policyReply(to: path, fault)
+    case .destinationsMissing where path.hasSuffix("/endpoints"): return .status(.notFound)
     case .pushOff where path.contains("/push/"): return .status(.notFound)
     case .errorV2: return error(.v2)
     case .errorV4: return error(.v4)

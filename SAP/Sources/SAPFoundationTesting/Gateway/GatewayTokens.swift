@@ -25,6 +25,10 @@ struct GatewayTokens: Sendable {
   /// Returns the user of an access token.
   func user(of access: Substring) -> String? { grants.values.first { $0.access.contains(String(access)) }?.user }
 
+  mutating func expire() {
+    for id in grants.keys { grants[id]?.access = [] }
+  }
+
   mutating func makeCode(for user: String) -> String {
     let code = Self.unique("code")
     codes[code] = user

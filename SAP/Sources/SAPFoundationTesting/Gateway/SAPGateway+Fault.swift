@@ -39,8 +39,20 @@ extension SAPGateway {
     case logsUnknown = "logs-unknown"
     /// 403 from the role service, as without a required role.
     case rolesMissing = "roles-missing"
+    /// A text that is not JSON from the role service.
+    case rolesInvalid = "roles-invalid"
     /// 404 from the settings.
     case settingsMissing = "settings-missing"
+    /// A text that is not JSON from the settings.
+    case settingsInvalid = "settings-invalid"
+    /// The settings want passcodes of 12 characters with a digit.
+    case policyStrict = "policy-strict"
+    /// The settings have a passcode policy that cannot be read.
+    case policyInvalid = "policy-invalid"
+    /// The settings lock apps without contact after 1 day, and wipe them after 20.
+    case policyDisconnect = "policy-disconnect"
+    /// 404 from the destinations.
+    case destinationsMissing = "destinations-missing"
     /// 404 for a push registration, as if push were switched off.
     case pushOff = "push-off"
     /// Media are fresh for 5 seconds: `max-age=5`.
@@ -94,7 +106,13 @@ extension SAPGateway {
       case .logsOff: "403 for a log upload, as if uploads were switched off"
       case .logsUnknown: "404 for a log upload, as for an unknown app"
       case .rolesMissing: "403 from the role service, as without a required role"
+      case .rolesInvalid: "a text that is not JSON from the role service"
       case .settingsMissing: "404 from the settings"
+      case .settingsInvalid: "a text that is not JSON from the settings"
+      case .policyStrict: "the settings want passcodes of 12 characters with a digit"
+      case .policyInvalid: "the settings have a passcode policy that cannot be read"
+      case .policyDisconnect: "the settings lock apps without contact after 1 day, and wipe them after 20"
+      case .destinationsMissing: "404 from the destinations"
       case .pushOff: "404 for a push registration, as if push were switched off"
       case .mediaBrief: "media are fresh for 5 seconds: 'max-age=5'"
       case .mediaChecked: "media are checked each time by their ETag: 'no-cache'"

@@ -47,6 +47,7 @@ public final class SAPGateway: Sendable {
   }
 
   private let server: LoopbackServer
+  private let state: SharedGatewayState
 
   /// Starts a gateway.
   ///
@@ -59,6 +60,7 @@ public final class SAPGateway: Sendable {
     _ settings: Settings = .init(), port: Int = 0, report: @escaping @Sendable (String) -> Void = { _ in }
   ) throws(LoopbackServerError) {
     let state = SharedGatewayState(settings)
+    self.state = state
     server = try LoopbackServer(port: port, bodies: .collected(upTo: 16 << 20), limits: Self.limits) { request in
       let reply = state.value.withLock { $0.reply(to: request.received) }
       let target = Redaction.standard.redacted(reference: request.target)
@@ -72,6 +74,9 @@ public final class SAPGateway: Sendable {
 
   /// Returns the URL of a target: `gateway.url("/odata/v4/Orders")`. An invalid target stops the program.
   public func url(_ target: String) -> URL { server.url(target) }
+
+  /// Ends all access tokens and all sessions, as time does. Refresh tokens stay valid.
+  public func expireTokens() { state.value.withLock { $0.expireTokens() } }
 
   /// Stops the gateway: further connections are refused. Stopping twice does nothing.
   public func stop() { server.stop() }

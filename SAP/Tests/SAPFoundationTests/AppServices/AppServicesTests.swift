@@ -1,5 +1,6 @@
 import Foundation
 import MartletTesting
+import SAPFioriFlows
 import SAPFoundation
 import SAPFoundationTesting
 import Testing
@@ -192,7 +193,7 @@ struct SettingsTests {
       settings.loadSAPcpmsSettings { values, _ in
         let policy = values?["passwordPolicy"] as? [String: Any]
         let iOS = (values?["attestationSettings"] as? [String: Any])?["iOS"] as? [String: Any]
-        let log = (values?["logSettings"] as? [String: Any]).flatMap { SAPcpmsLogSettings(logSettings: $0) }
+        let log = values.flatMap { try? SAPcpmsLogSettings(sapcpmsSettings: $0) }
         continuation.resume(
           returning: (
             SAPcpmsSettings.int(policy?["passwordPolicyMinLength"]),
@@ -284,7 +285,7 @@ struct RemoteNotificationTests {
     #expect(service.registeredDevices["d1"]?.contains(#""pushToken":"01""#) == true)
     let nobody = OnboardingSession(sapURLSession: session)
     let failure = await error { nobody.registerDeviceToken(deviceToken: Data([1]), completionHandler: $0) }
-    guard case SAPcpmsRemoteNotificationError.invalidArguments(nil)? = failure else {
+    guard case SAPcpmsRemoteNotificationError.invalidArguments(is FoundationExtensionError)? = failure else {
       Issue.record("expected .invalidArguments")
       return
     }

@@ -3,6 +3,7 @@ import MartletTesting
 import SAPFoundationTesting
 import Testing
 
+import SAPFioriFlows
 @_spi(Stores) @testable import SAPFoundation
 
 #if canImport(FoundationNetworking)
@@ -331,7 +332,7 @@ struct LogUploadTests {
         continuation.resume(returning: $0)
       }
     }
-    guard case .internalError(nil)? = error as? SAPcpmsLogUploaderError else {
+    guard case .internalError(is FoundationExtensionError)? = error as? SAPcpmsLogUploaderError else {
       Issue.record("expected .internalError")
       return
     }

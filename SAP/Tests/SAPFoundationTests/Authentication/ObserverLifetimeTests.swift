@@ -77,6 +77,28 @@ struct ObserverLifetimeTests {
     session.clearCredentials()
   }
 
+  /// The session keeps what the observer has obtained, but not the object that asked the user.
+  @Test func anObserverThatHasAskedForAPasswordIsReleasedWithItsAppsObjects() async throws {
+    let server = try LoopbackServer { request in
+      request.fields[.authorization] == nil
+        ? .text("who?", status: .unauthorized).with("WWW-Authenticate", "Basic realm=\"r\"") : .text("welcome")
+    }
+    let session = SAPURLSession(configuration: SAPURLSession.plain)
+    var references: [WeakReference] = []
+    do {
+      let page = Page(session)
+      let observer = BasicAuthenticationObserver(credentialDiscovery: page)
+      references = [WeakReference(object: page), WeakReference(object: observer)]
+      session.register(observer)
+      #expect(await session.get(server.url("/")).text == "welcome")
+      session.unregister(observer)
+    }
+    await session.callbacksHaveReturned()
+
+    try await until { references.allSatisfy { $0.object == nil } }
+    session.clearCredentials()
+  }
+
   /// The objects of an observer retain the session, which retained the observer.
   @Test(arguments: kinds.map(\.name))
   func anInvalidatedSessionIsReleasedWithItsObservers(_ kind: String) async throws {

@@ -4,6 +4,7 @@ import SAPFoundationTesting
 import TestSupport
 import Testing
 
+import SAPFioriFlows
 @_spi(Stores) @testable import SAPFoundation
 
 #if canImport(FoundationNetworking)
@@ -237,7 +238,7 @@ struct SignOutMembersTests {
 
   // MARK: - Openers
 
-  private typealias Manager = OnboardingSessionManager<OnboardingSession>
+  private typealias Manager = SessionOpener<OnboardingSession>
   private typealias Done = @Sendable (OnboardingSession?, (any Error)?) -> Void
 
   private static func session(with storage: SAPHTTPCookieStorage) -> SAPURLSession {

@@ -3,6 +3,7 @@ import MartletEngine
 @_spi(Toolkit) import MartletSemantics
 import MartletTesting
 import SAPFoundation
+import TestSupport
 import Testing
 
 #if canImport(FoundationNetworking)
@@ -97,7 +98,8 @@ struct CircularObserverTests {
     let session = SAPURLSession.observed(by: Asking(place, way, at: url))
 
     #expect(await session.get(url).text == (place == .redirect ? "b" : "ab"))
-    #expect(place == .redirect || requests.value == 2)
+    // A response is stored after its body has been delivered, if that takes long.
+    if place != .redirect { try await until { requests.value == 2 } }
   }
 
   @Test func aCallbackStartsTaskAfterTaskAndAnswersThen() async throws {

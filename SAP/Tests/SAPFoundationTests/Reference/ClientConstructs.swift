@@ -1,3 +1,4 @@
+import SAPFioriFlows
 import SAPFoundation
 import Testing
 
@@ -20,24 +21,22 @@ private final class WKWebViewPresenter: LoginPagePresenting, CookiePagePresentin
   func dismiss() {}
 }
 
-private struct OnboardingInfoKey: Hashable {
-  static let sapcpmsSettingsParameters = OnboardingInfoKey(name: "settings")
-  static let authenticationURL = OnboardingInfoKey(name: "authentication")
-  let name: String
-}
-
-private struct OnboardingContext {
-  var info: [OnboardingInfoKey: Any] = [:]
-  var sapURLSession = SAPURLSession(configuration: .ephemeral)
-}
-
 private final class ApplicationOnboardingSession: OnboardingSession {}
+
+private final class ConstructedFlows: OnboardingFlowProviding {
+  func flow(
+    for controller: any OnboardingControlling, flowType: OnboardingFlow.FlowType,
+    completionHandler: @escaping @Sendable (OnboardingFlow?, (any Error)?) -> Void
+  ) {
+    let context = OnboardingContext(sapURLSession: SAPURLSession(configuration: .ephemeral))
+    completionHandler(OnboardingFlow(flowType: flowType, context: context, steps: []), nil)
+  }
+}
 
 extension OnboardingSessionManager {
   fileprivate static var shared: OnboardingSessionManager<ApplicationOnboardingSession> {
-    OnboardingSessionManager<ApplicationOnboardingSession> { done in
-      done(ApplicationOnboardingSession(sapURLSession: SAPURLSession(configuration: .ephemeral)), nil)
-    }
+    OnboardingSessionManager<ApplicationOnboardingSession>(
+      presentationDelegate: NoApplicationUI(), flowProvider: ConstructedFlows())
   }
 }
 
@@ -358,8 +357,8 @@ private func textOf(_ error: any Error) -> String {
 struct ClientConstructTests {
   @Test func thoseThatNeedNoServerHaveTheirValues() throws {
     let shop = try #require(URL(string: "https://mobile.example.com/shop"))
-    var context = OnboardingContext(info: [.sapcpmsSettingsParameters: Constants.configurationParameters])
-    context.info[.authenticationURL] = shop
+    var context = OnboardingContext(sapURLSession: SAPURLSession(configuration: .ephemeral))
+    context.info = [.sapcpmsSettingsParameters: Constants.configurationParameters, .authenticationURL: shop]
 
     #expect(settingsOfAContext(context) == shop)
     #expect(serviceRootOfAContext(context, "shop") == shop)

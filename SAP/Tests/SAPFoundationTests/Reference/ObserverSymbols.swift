@@ -60,6 +60,9 @@ extension SymbolList {
     add("APIKeyAuthenticationObserver.init(apikeyCredentialDiscovery:)") { (d: any APIKeyCredentialDiscovery) in
       _ = APIKeyAuthenticationObserver(apikeyCredentialDiscovery: d)
     }
+    add("APIKeyAuthenticationConfig.init(apikeys:isAPIKeyAccessOnly:allowAnonymousAccessFlag:)") {
+      _ = APIKeyAuthenticationConfig(apikeys: ["a"], isAPIKeyAccessOnly: false, allowAnonymousAccessFlag: true).apikeys
+    }
   }
 
   mutating func addSAPcpmsUserBlockedObserver() {
@@ -78,6 +81,12 @@ extension SymbolList {
   }
 
   mutating func addPolicies() {
+    add("SAPcpmsUsagePolicy.init(dataCollectionEnabled:uploadDataAfterDays:crashLogUploadEnabled:)") {
+      _ = SAPcpmsUsagePolicy(dataCollectionEnabled: true).uploadDataAfterDays
+    }
+    add("SAPcpmsUsagePolicy.init(sapcpmsSettings:)") {
+      _ = try SAPcpmsUsagePolicy(sapcpmsSettings: [String: Any]())?.crashLogUploadEnabled
+    }
     add("SAPcpmsUserBlockedError") {
       _ = [SAPcpmsUserBlockedError.traffic, .trafficAndRegistration, .registration]
     }

@@ -37,7 +37,7 @@ struct SAPReferenceTests {
     ("SAPURLSession", true), ("SAPURLSession.register(_:)", true), ("SAPURLSession.init(delegate:)", true),
     ("SAMLObserver.init(settingsParameters:webViewPresenter:)", true), ("SAPURLSession.DataTaskPublisher", true),
     ("SAPURLError.client(response:payload:)", true), ("SAPURLSession.RequestDisposition.allow(_:)", true),
-    ("SAPcpmsUserRoles.init(_:)", true), ("CodableStorage.get(_:for:)", true), ("CorrelationObserver.init()", true),
+    ("SAPcpmsUserRoles.load()", true), ("CodableStorage.get(_:for:)", true), ("CorrelationObserver.init()", true),
     ("SAMLObserver.init(settingsParameters:)", false), ("SAPURLSession.register(observer:)", false),
     ("SAPURLSession.dispatch()", false), ("Session", false),
   ])
@@ -79,6 +79,8 @@ extension SymbolList {
     list.addOtherClients()
     list.addConfiguration()
     list.addOnboarding()
+    list.addFlows()
+    list.addSteps()
     return list
   }
 }

@@ -1,3 +1,4 @@
+import SAPFioriFlows
 import SAPFoundation
 import TestSupport
 
@@ -164,6 +165,12 @@ extension SymbolList {
   }
 
   mutating func addLogs() {
+    add("SAPcpmsLogSettings.init(sapcpmsSettings:)") {
+      _ = try SAPcpmsLogSettings(sapcpmsSettings: [String: Any]())?.logLevel
+    }
+    add("SAPcpmsLogSettings.init(sapcpmsLogSettings:)") {
+      _ = try SAPcpmsLogSettings(sapcpmsLogSettings: ["logLevel": "DEBUG"])?.logLevel
+    }
     add("SAPcpmsLogSettings") {
       _ = SAPcpmsLogSettings(
         logUploadEnabled: true, entryExpiry: 0, logLevel: "DEBUG", maxFileNum: 0, maxFileSize: 5)
@@ -225,25 +232,5 @@ extension SymbolList {
       _ = ConfigurationLoader(delegate: d, providers: [FileConfigurationProvider()], outputHandler: p)
     }
     add("ConfigurationLoader.loadConfiguration()") { (l: ConfigurationLoader) in l.loadConfiguration() }
-  }
-
-  mutating func addOnboarding() {
-    add(
-      "OnboardingSessionManager.open(completionHandler:)"
-    ) { (m: OnboardingSessionManager<OnboardingSession>) in
-      m.open { error in _ = error }
-    }
-    add("OnboardingSessionManager.onboardingSession") { (m: OnboardingSessionManager<OnboardingSession>) in
-      _ = m.onboardingSession
-    }
-    add("OnboardingSession.sapURLSession") { (o: OnboardingSession) in _ = o.sapURLSession }
-    add("OnboardingSession.settingsParameters") { (o: OnboardingSession) in _ = o.settingsParameters }
-    add(
-      "OnboardingSession.registerDeviceToken(deviceToken:withParameters:)"
-    ) { (o: OnboardingSession, d: Data) in
-      o.registerDeviceToken(
-        deviceToken: d, withParameters: SAPcpmsRemoteNotificationParameters(deviceType: "iOS")
-      ) { _ in }
-    }
   }
 }

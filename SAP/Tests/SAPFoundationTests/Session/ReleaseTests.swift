@@ -1,6 +1,7 @@
 import Foundation
 import MartletTesting
 import MartletWebSocket
+import SAPFioriFlows
 import SAPFoundation
 import TestSupport
 import Testing
@@ -127,7 +128,7 @@ struct ReleaseTests {
       let client = SAPcpmsRemoteNotificationClient(sapURLSession: session, destinationURL: server.url("/use"))
       let service = SAPcpmsSettings(sapURLSession: session, applicationSettingsURL: server.url("/use"))
       let roles = SAPcpmsUserRoles(sapURLSession: session, roleServiceUrl: server.url("/use"))
-      let manager = OnboardingSessionManager<OnboardingSession> {
+      let manager = SessionOpener<OnboardingSession> {
         $0(OnboardingSession(sapURLSession: session, settingsParameters: settings), nil)
       }
       references = [

@@ -7,6 +7,7 @@ import SAPFoundationTesting
 import TestServers
 import Testing
 
+import SAPFioriFlows
 @testable import SAPFoundation
 
 /// Client certificates of several users, and of none, at one server.
@@ -127,7 +128,7 @@ struct UserCertificateTests {
       session(server.authority, Users(certificate(server, "good"))),
     ]
     let next = Shared(0)
-    let manager = OnboardingSessionManager<Onboarding> { done in
+    let manager = SessionOpener<Onboarding> { done in
       done(Onboarding(sapURLSession: sessions[next.value]), nil)
     }
     manager.open { #expect($0 == nil) }

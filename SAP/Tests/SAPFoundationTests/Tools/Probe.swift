@@ -6,9 +6,6 @@ import SAPFoundation
 import FoundationNetworking
 #endif
 
-/// An error that only a test can make.
-struct TestFailure: Error, Equatable { let name: String }
-
 /// An observer or a delegate that logs its callbacks, and answers as a test determines.
 class Probe: SAPURLSessionEvents, @unchecked Sendable {
   let name: String

@@ -1,6 +1,9 @@
 import Foundation
 import MartletTesting
 
+/// An error that only a test can make.
+struct TestFailure: Error, Equatable { let name: String }
+
 /// A server with Python's standard library. It ends with this object, and with the tests' process.
 ///
 /// Its script can use the classes of `preamble`. It ends with `serve(Handler)`, or prints its own first line.

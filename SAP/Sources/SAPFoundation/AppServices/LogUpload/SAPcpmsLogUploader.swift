@@ -101,20 +101,6 @@ public final class SAPcpmsLogUploader {
     }
   }
 
-  /// Uploads the lines with the session of a user. Without settings, it fails with
-  /// ``SAPcpmsLogUploaderError/internalError(error:)``.
-  public static func uploadLogs(
-    _ onboardingSession: OnboardingSession,
-    completionHandler: @escaping @Sendable ((any Error)?) -> Void = SAPcpmsLogUploader.defaultCompletionHandler
-  ) {
-    guard let settings = onboardingSession.settingsParameters else {
-      return completionHandler(SAPcpmsLogUploaderError.internalError(error: nil))
-    }
-    uploadLogs(
-      sapURLSession: onboardingSession.sapURLSession, settingsParameters: settings,
-      completionHandler: completionHandler)
-  }
-
   /// Uploads the lines to the app of the settings.
   ///
   /// - Throws: ``SAPcpmsLogUploaderError``, or ``SAPLoginRequiredError`` if the server sent a login page.

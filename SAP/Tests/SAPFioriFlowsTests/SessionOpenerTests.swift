@@ -1,20 +1,15 @@
-import Foundation
 import MartletTesting
-import SAPFoundation
+import SAPFioriFlows
 import SAPFoundationTesting
 import Testing
-
-#if canImport(FoundationNetworking)
-import FoundationNetworking
-#endif
 
 private final class ApplicationOnboardingSession: OnboardingSession {
   let name = "orders"
 }
 
-@Suite("The manager of onboarding sessions", .timeLimit(.minutes(5)))
-struct OnboardingTests {
-  private typealias Manager = OnboardingSessionManager<ApplicationOnboardingSession>
+@Suite("The opener of sessions", .timeLimit(.minutes(5)))
+struct SessionOpenerTests {
+  private typealias Manager = SessionOpener<ApplicationOnboardingSession>
   private typealias Done = @Sendable (ApplicationOnboardingSession?, (any Error)?) -> Void
 
   private func error(_ manager: Manager) async -> (any Error)? {
@@ -47,20 +42,20 @@ struct OnboardingTests {
   @Test func anErrorIsReportedAndTheNextCallTriesAgain() async {
     let fails = Shared(true)
     let manager = Manager { done in
-      if fails.value { return done(nil, TestFailure(name: "no network")) }
+      if fails.value { return done(nil, StepError(name: "no network")) }
       done(ApplicationOnboardingSession(sapURLSession: SAPURLSession(configuration: .ephemeral)), nil)
     }
-    #expect(await error(manager) as? TestFailure == TestFailure(name: "no network"))
+    #expect(await error(manager) as? StepError == StepError(name: "no network"))
     fails.change { $0 = false }
     #expect(await error(manager) == nil && manager.onboardingSession != nil)
-    #expect(await error(Manager { $0(nil, nil) }) as? OnboardingError == .noSession)
+    #expect(await error(Manager { $0(nil, nil) }) as? SessionOpenerError == .noSession)
   }
 
   @Test func aSessionOpenedBeforeTheSignOutIsNotKept() async {
     let openings = Shared<[Done]>([])
     let manager = Manager { done in openings.change { $0.append(done) } }
-    let errors = Shared<[OnboardingError?]>([])
-    manager.open { error in errors.change { $0.append(error as? OnboardingError) } }
+    let errors = Shared<[SessionOpenerError?]>([])
+    manager.open { error in errors.change { $0.append(error as? SessionOpenerError) } }
 
     manager.reset()
     let session = SAPURLSession(configuration: .ephemeral)

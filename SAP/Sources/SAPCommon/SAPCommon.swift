@@ -1,0 +1,2 @@
+// SAP's module of loggers and errors, by name: `import SAPCommon` finds what is in SAPFoundation.
+@_exported public import SAPFoundation

@@ -1,0 +1,1 @@
+../../../../Publishers/Sources/MartletCombine/Delivery/Locked.swift

@@ -1,0 +1,2 @@
+// `import SAPFioriFlows` provides the session, too.
+@_exported public import SAPFoundation

@@ -1,0 +1,1 @@
+../../SAPFoundationTests/Tools/LoginServers.swift

@@ -1,8 +1,13 @@
 #if os(Linux)
 import CSockets
-import Glibc
 @_spi(Toolkit) @_spi(Transports) import MartletEngine
 import Synchronization
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
 
 /// The start of a transport's thread. If it fails, for example for lack of a descriptor, each request tries again.
 final class LoopStart: Sendable {
@@ -64,28 +69,39 @@ final class LoopThread: Sendable {
     }
   }
 
-  /// Begins an exchange: on the calling thread if the loop sleeps and has nothing else to do, otherwise on the loop's.
+  /// Begins an exchange: on the calling thread if the loop sleeps and has little else to do, otherwise on the loop's.
   func start(_ exchange: Exchange) {
     let hasBegun = onCallersThread { $0.startOnBorrowedLoop(exchange, unless: $1) }
     if !hasBegun { jobs.submit { $0.start(exchange) } }
   }
 
-  /// Sends the output of an upgraded connection. If its answer is awaited and the loop sleeps, this happens on the
-  /// calling thread, which then waits briefly for the answer.
-  func continueOutput(of upgrade: Upgrade, awaitsAnswer: Bool) {
-    let isSent = awaitsAnswer && onCallersThread { $0.sendOnBorrowedLoop(upgrade, unless: $1) }
+  /// Sends the output of an upgraded connection: on the calling thread if the program awaits the answers and the loop
+  /// sleeps, otherwise on the loop's, which sends the output of several writes together.
+  func continueOutput(of upgrade: Upgrade) {
+    let isAwaited =
+      upgrade.isAwaited.load(ordering: .relaxed) && upgrade.isAwaited.exchange(false, ordering: .relaxed)
+    let isSent = isAwaited && onCallersThread { transport, _ in transport.sendOnBorrowedLoop(upgrade) }
     if !isSent { jobs.submit { $0.continueOutput(of: upgrade) } }
   }
 
-  /// Works on the calling thread, if the loop sleeps. Returns whether the work was done.
+  /// Waits briefly on the calling thread for the answer to an upgraded connection's output, if the loop sleeps and the
+  /// peer has answered fast before.
+  func awaitAnswer(of upgrade: Upgrade) {
+    guard !ownership.isHeldByThisThread else { return }
+    upgrade.isAwaited.store(true, ordering: .relaxed)
+    _ = onCallersThread { $0.awaitAnswer(of: upgrade, unless: $1) }
+  }
+
+  /// Works on the calling thread, if the loop sleeps and no other work waits for it. Returns whether the work was done.
   private func onCallersThread(_ work: (TransportCore, _ interrupt: Int32) -> Bool) -> Bool {
+    guard jobs.isIdle else { return false }
     let result = ownership.borrow { transport, interrupt in
       transport.loop.beginTurn()
       return (isDone: work(transport, interrupt), mustWake: transport.loop.mustWake)
     }
-    guard let result, result.isDone else { return false }
+    guard let result else { return false }
     if result.mustWake { jobs.wakeLoop() }
-    return true
+    return result.isDone
   }
 
   private static let main: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { handedOver in

@@ -36,17 +36,22 @@ extension SocketTransport {
     /// by default. The path has at most 107 bytes.
     public var unixSocket: String?
     /// How long the thread that sends a request may block while it waits for the response, before the task is
-    /// suspended; 200 microseconds by default, at most 10 milliseconds. With zero, no thread blocks.
+    /// suspended; 4 milliseconds by default, at most 10 milliseconds. With zero, no thread blocks.
     ///
     /// A thread waits only if its request is the transport's only one, uses HTTP/1.1, and the last request on the
-    /// connection took less than this time. With a server nearby, such as a proxy on the same machine, suspending the
-    /// task and waking a thread takes longer than the response. The thread does no other work while it waits. Another
-    /// request ends the wait at once, and no thread waits during the next 50 milliseconds. The thread that sends a
-    /// message over a WebSocket waits in the same way if the server has answered the last messages within this time,
-    /// and the program received each answer before it sent the next message. No thread waits in a process that may use
-    /// only one processor, because the wait would prevent all other tasks from running. The process's affinity and its
-    /// control group's quota are checked when the transport is made.
-    public var blockingWait = Duration.microseconds(200)
+    /// connection took less than 200 microseconds, or than this time if it is shorter. With a server nearby, such as a
+    /// proxy on the same machine, suspending the task and waking a thread takes longer than the response. The whole
+    /// time passes only if a server that has been fast is slow this once: it is as long as a tick of most systems'
+    /// clocks, because a shorter wait needs a timer of its own, which costs more than the wait. The thread does no
+    /// other work while it waits. Another request ends the wait at once, and no thread waits during the next 50
+    /// milliseconds.
+    ///
+    /// The thread that receives from a WebSocket waits in the same way if the program has sent something, and the
+    /// server has answered the last message that fast.
+    ///
+    /// Of the process's processors, one is always left to other tasks: on two of them, only one thread waits at a time,
+    /// and on one none. The process's affinity and its control group's quota are checked when the transport is made.
+    public var blockingWait = Duration.milliseconds(4)
     /// How long an idle HTTP/2 connection may be silent before a PING tests it ahead of its next use: a router on the
     /// way may have forgotten it. 15 seconds by default.
     package var silenceLimit = Duration.seconds(15)
@@ -91,7 +96,10 @@ extension ConnectionOptions {
         .invalidRequest, "blockingWait is \(Quantity.text(options.blockingWait)): it is from zero to 10 milliseconds",
         phase: .preparing)
     }
-    blockingWait = Processors.available() > 1 ? options.blockingWait.nanoseconds : 0
+    let processors = Processors.available()
+    blockingWait = options.blockingWait.nanoseconds
+    waitingThreads = options.blockingWait > .zero ? processors - 1 : 0
+    requestsDuringLoan = processors > 1 ? 3 : 0
     silenceLimit = options.silenceLimit.nanoseconds
     probePatience = options.probePatience.nanoseconds
     probeTimeout = options.probeTimeout.nanoseconds

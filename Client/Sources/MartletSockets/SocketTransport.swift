@@ -171,6 +171,24 @@ public struct SocketTransport: Transport {
   }
 }
 
+extension SocketTransport {
+  /// Closes connections that no request uses; see ``Martlet/HTTPSession/closeIdleConnections()`` and
+  /// ``Martlet/HTTPSession/drainConnections()``. Transports that were made with ``with(tls:)`` and
+  /// ``with(serviceClass:)`` share them. Returns when it is done.
+  public func releaseConnections(_ which: ConnectionRelease) async {
+    guard let thread = try? thread.get() else { return }
+    await withCheckedContinuation { continuation in
+      thread.jobs.submit { transport in
+        switch which {
+        case .idle: transport.pool.closeIdle()
+        case .all: transport.drainConnections()
+        }
+        continuation.resume()
+      }
+    }
+  }
+}
+
 @_spi(Transports) extension SocketTransport: DeadlineAware {
   /// True: its waits end at the deadline.
   public var endsAtDeadline: Bool { true }
@@ -293,8 +311,8 @@ extension SocketTransport {
   ) async throws(HTTPError) -> Exchange.Destination {
     let route = try parts.proxies.route(to: origin)
     try parts.addressRules.get().check(origin, by: route)
-    if origin.isSecure, !identity.asksForOrigins { _ = try await identity.context(in: call) }
-    if case .http(_, isTLS: true) = route { _ = try await parts.proxyIdentity.context(in: call) }
+    if origin.isSecure, !identity.asksForOrigins { try await identity.prepare(in: call) }
+    if case .http(_, isTLS: true) = route { try await parts.proxyIdentity.prepare(in: call) }
     // HTTP/2 has no Upgrade (RFC 9113 §8.6). A WebSocket may still use an existing HTTP/2 connection: see
     // `TransportCore.upgradeKey(of:)`.
     let asksForUpgrade = request?.asksForUpgrade ?? false
@@ -317,13 +335,15 @@ extension SocketTransport {
   }
 
   private func settings(of request: HTTPRequest, _ head: HTTP1RequestHead, in call: Call) -> Exchange.Settings {
-    Exchange.Settings(
+    // A body with a maximum rate is not received faster than it is read.
+    let readAhead = min(parts.configuration.readAhead, request.options.maximumRate == nil ? .max : 64 << 10)
+    return Exchange.Settings(
       response: request.options.responseTimeout?.nanoseconds, idle: request.options.idleTimeout?.nanoseconds,
       // A timer without an interval would be due again in the same turn, which would never end.
       ping: request.options.pingInterval.map { max($0, .milliseconds(1)).nanoseconds },
       expectation: head.expectsContinue ? (request.options.continueTimeout ?? .seconds(1)).nanoseconds : nil,
-      headerBytes: request.options.headLimit, readAhead: parts.configuration.readAhead,
-      wholeBody: call.use.collectsBody ? Int64(min(1 << 20, parts.configuration.readAhead)) : 0,
+      headerBytes: request.options.headLimit, readAhead: readAhead,
+      wholeBody: call.use.collectsBody ? Int64(min(1 << 20, readAhead)) : 0,
       isFirstAttempt: call.currentAttempt <= 1, events: call.events)
   }
 }

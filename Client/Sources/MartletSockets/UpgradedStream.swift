@@ -12,9 +12,6 @@ final class UpgradedStream: DuplexStream {
   private let isFinished = Atomic(false)
   /// How the input has ended.
   private let end = Mutex<Result<Void, HTTPError>?>(nil)
-  /// How many times writes and reads have alternated; odd after a write. It only helps to guess whether the program
-  /// awaits an answer, so a concurrent change by another task does no harm.
-  private let alternations = Atomic(0)
 
   init(_ upgrade: Upgrade, on thread: LoopThread) {
     self.upgrade = upgrade
@@ -30,7 +27,7 @@ final class UpgradedStream: DuplexStream {
     }
     let signal: Upgrade.Signal
     let resumesSender: Bool
-    if let ready = try upgrade.input.nextIfReady() {
+    if let ready = try nextIfReady() {
       (signal, resumesSender) = ready
     } else {
       upgrade.missing.store(missing, ordering: .relaxed)
@@ -39,9 +36,7 @@ final class UpgradedStream: DuplexStream {
     }
     if resumesSender { thread.jobs.submit { [upgrade] in $0.resumeReading(upgrade) } }
     switch signal {
-    case .bytes(let data):
-      noteRead()
-      return data
+    case .bytes(let data): return data
     case .end:
       end.withLock { $0 = .success(()) }
       return nil
@@ -50,6 +45,15 @@ final class UpgradedStream: DuplexStream {
       throw error
     }
   }
+
+  /// The next signal, if it is there or arrives at once.
+  private func nextIfReady() throws -> (Upgrade.Signal, resumesSender: Bool)? {
+    if let ready = try upgrade.input.nextIfReady() { return ready }
+    awaitAnswer()
+    return try upgrade.input.nextIfReady()
+  }
+
+  func awaitAnswer() { thread.awaitAnswer(of: upgrade) }
 
   func write(_ bytes: Data) async throws {
     guard !isFinished.load(ordering: .relaxed) else {
@@ -60,8 +64,7 @@ final class UpgradedStream: DuplexStream {
       close()
       throw CancellationError()
     }
-    let awaitsAnswer = noteWrite()
-    let isTaken = upgrade.output.add(bytes) { thread.continueOutput(of: upgrade, awaitsAnswer: awaitsAnswer) }
+    let isTaken = upgrade.output.add(bytes) { thread.continueOutput(of: upgrade) }
     if isTaken == true { return }
     if isTaken == nil, await hasRoom() { return }
     throw upgrade.writingError
@@ -88,21 +91,6 @@ final class UpgradedStream: DuplexStream {
   var isShared: Bool { upgrade.isShared.load(ordering: .relaxed) }
 
   var executor: (any TaskExecutor)? { LoopExecutor(thread) }
-
-  private func noteRead() {
-    let count = alternations.load(ordering: .relaxed)
-    if count % 2 == 1 { alternations.store(count + 1, ordering: .relaxed) }
-  }
-
-  /// Returns whether the program is likely to wait for an answer.
-  private func noteWrite() -> Bool {
-    let count = alternations.load(ordering: .relaxed)
-    let isLikely = count % 2 == 0 && count >= Self.minimumAlternations
-    alternations.store(count % 2 == 1 ? 1 : min(count, Self.minimumAlternations) + 1, ordering: .relaxed)
-    return isLikely
-  }
-
-  private static let minimumAlternations = 4
 
   /// Waits until there is room for more. Returns false if the stream takes no more.
   private func hasRoom() async -> Bool {

@@ -69,7 +69,7 @@ public struct URLSessionTransport: Transport {
 
   private static let limits: Set<ConnectionConfiguration.Setting> = [
     .connectTimeout, .connectionLimitPerHost, .webSocketLimitPerHost, .connectionLimit, .idleConnectionLimit,
-    .idleLifetime, .readAhead, .serviceClass,
+    .idleLifetime, .connectionLifetime, .readAhead, .serviceClass,
   ]
 
   /// Sends the request. Returns the final response's head, with its body still to be read.

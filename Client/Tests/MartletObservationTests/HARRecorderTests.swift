@@ -89,6 +89,23 @@ struct HARRecorderTests {
     #expect(entries.map { $0.comment?.hasSuffix("without the network") } == [false, true])
   }
 
+  @Test func theOldestEntriesOfManyAreLeftOut() async throws {
+    var limits = HARRecorder.Limits()
+    limits.entries = 10
+    let recorder = HARRecorder(limits: limits)
+    for count in [25, 1, 30] {
+      for index in 0..<count {
+        _ = await record(
+          HTTPRequest(.get, url("http://a.example/\(count)-\(index)")), with: recorder, ScriptedTransport(.text("a")))
+      }
+    }
+
+    #expect(recorder.har.log.entries.map(\.request.url) == (20..<30).map { "http://a.example/30-\($0)" })
+    #expect(recorder.har.log.comment?.hasPrefix("46 older entries") == true)
+    recorder.removeAll()
+    #expect(recorder.har.log.entries.isEmpty && recorder.har.log.comment == nil)
+  }
+
   @Test func aFailureIsAnEntryWithoutResponse() async throws {
     let transport = ScriptedTransport(.failure(HTTPError(.connectionLost, "gone")))
     let entry = try #require(await record(HTTPRequest(.get, origin), with: recorder(), transport).first)

@@ -24,7 +24,9 @@ import Testing
     #expect(shownRequest.entries == [false], "LoopbackRequest")
     let frame = LoopbackWebSocket.Frame(opcode: 1, payload: body, isFinal: true, isCompressed: false, mask: 0)
     return [
-      ("LoopbackServer", server), ("ReceivedRequest", try #require(server.requests.first)),
+      ("LoopbackServer", server), ("HTTP2Frame", HTTP2Frame(0, payload: body)),
+      ("Reply.sendingFrames", Reply.text("").sendingFrames([HTTP2Frame(0, payload: body)])),
+      ("ReceivedRequest", try #require(server.requests.first)),
       ("Reply", Reply(fields: [.setCookie: "a=hidden"], content: body)), ("Reply.raw", Reply.raw("hidden")),
       ("Reply.repeating", Reply.repeating(body, length: 12)), ("LoopbackWebSocket.Frame", frame),
     ]

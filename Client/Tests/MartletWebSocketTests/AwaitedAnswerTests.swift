@@ -9,7 +9,7 @@ import Testing
 
 @testable import MartletWebSocket
 
-/// A program that sends and receives in turns waits for the answer on the thread that sends; over HTTP/2 it does not.
+/// A program that sends and receives in turns waits for the answer on the thread that receives, except over HTTP/2.
 /// Whatever other tasks do in the meantime, no message is lost or received twice.
 @Suite(.timeLimit(.minutes(5)))
 struct AwaitedAnswerTests {
@@ -53,6 +53,20 @@ struct AwaitedAnswerTests {
     }.value
     for number in 0..<300 { try await socket.send(.string("\(number)")) }
     #expect(try await received == (0..<300).map { .string("\($0)") })
+    await socket.close()
+    withExtendedLifetime(server) {}
+  }
+
+  @Test(arguments: [false, true]) func messagesThatAreSentAheadReturnInTheirOrder(isHTTP2: Bool) async throws {
+    let (socket, server) = try await open(isHTTP2)
+    var sent = 0
+    for received in 0..<500 {
+      while sent < min(500, received + 16) {
+        try await socket.send(.string("\(sent)"))
+        sent += 1
+      }
+      #expect(try await socket.receive() == .string("\(received)"))
+    }
     await socket.close()
     withExtendedLifetime(server) {}
   }

@@ -58,6 +58,23 @@ struct WebSocketEndTests {
     try await server.end(ofConnection: 1)
   }
 
+  /// The server closes at the moment at which the program does: the limit of the whole closing must not replace the
+  /// shorter one, which counts once both Close frames were sent.
+  @Test func bothSidesMayCloseAtTheSameMoment() async throws {
+    let server = try bed.server { socket in
+      try socket.sendFrame(8, Data([0x03, 0xE8]))
+      while try socket.receiveFrame() != nil {}
+    }
+    for round in 1...200 {
+      let socket = try await bed.open(server)
+      async let closed: Void = socket.close()
+      try await until { clock.pendingWakeUps == [.seconds(1)] }
+      clock.advance(by: .seconds(1))
+      await closed
+      try await server.end(ofConnection: round)
+    }
+  }
+
   @Test func aSequenceThatWaitsEndsWhenTheProgramClosesTheWebSocket() async throws {
     let server = try bed.server { socket in
       try socket.send(.string("first"))

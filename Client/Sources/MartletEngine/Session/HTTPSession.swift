@@ -17,15 +17,20 @@ public struct HTTPSession: Sendable {
   /// The session's configuration. Its lists of interceptors and listeners include the ones in its default options.
   public var configuration: SessionConfiguration { core.configuration }
 
+  /// The transport that the session was made on.
+  var transport: any Transport { core.transport }
+
   /// The state that the copies of a session share.
   fileprivate final class Core: CallRunner {
     let loop: AttemptLoop
     let configuration: SessionConfiguration
+    let transport: any Transport
 
     init(transport: any Transport, configuration: SessionConfiguration) {
       var configuration = configuration
       configuration.adoptInterceptorsAndListeners()
       self.configuration = configuration
+      self.transport = transport
       loop = AttemptLoop(to: transport, configuration)
     }
 
@@ -269,7 +274,14 @@ extension HTTPSession {
   }
 
   private func run(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
-    try await call.context.perform { try await core.loop.run(request, in: call) }
+    if request.options.usesDigests { return try await runWithIntegrityFields(request, in: call) }
+    return try await call.context.perform { try await core.loop.run(request, in: call) }
+  }
+
+  @inline(never)  // Its variables would take space in the frame of a call that waits for a response.
+  private func runWithIntegrityFields(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
+    let request = try await call.withinDeadline { try await request.addingIntegrityFields() }
+    return try await call.context.perform { try await core.loop.run(request, in: call) }
   }
 }
 

@@ -17,16 +17,22 @@ extension AttemptLoop {
       RetryInterceptor(budget: configuration.retryBudget, clock: configuration.clock, now: configuration.now))
     interceptors.append(ExpectationInterceptor())  // prepares once the body is known
     interceptors.append(RedirectInterceptor())  // reviews first: the caller's interceptors see the redirect's target
+    var own = configuration.interceptors
+    if let security = configuration.strictTransport {
+      own.insert(StrictTransportUpgrade(security: security), at: 0)
+      interceptors.append(StrictTransportObservation(security: security))  // reviews redirects too
+    }
+    interceptors += configuration.finalInterceptors
 
     var stack = configuration.limits.around(
-      NetworkTransport(base: transport), clock: configuration.clock, now: configuration.now)
+      NetworkTransport(base: transport, clock: configuration.clock), clock: configuration.clock, now: configuration.now)
     if let cache = configuration.cache {
       stack = CachingTransport(base: stack, cache: cache, clock: configuration.clock)
     }
     if let jar = configuration.cookies { stack = CookieTransport(base: stack, jar: jar) }
 
     self.init(
-      interceptors: (configuration.interceptors, interceptors), transport: stack,
+      interceptors: (own, interceptors), transport: stack,
       limit: max(1, configuration.attemptLimit), clock: configuration.clock)
   }
 }

@@ -26,6 +26,13 @@ public struct SessionConfiguration: Sendable {
   public var decoder = JSONDecoder()
   /// The interceptors, which change requests and review outcomes, in order; see ``Interceptor``. None by default.
   public var interceptors: [any Interceptor] = []
+  /// The interceptors that prepare a request after all others, and review its outcome before all others. None by
+  /// default.
+  ///
+  /// They see the fields of ``credentials`` and of every other interceptor: for signatures of requests, which nothing
+  /// may change afterwards. Only the fields of ``cookies``, ``cache`` and the transport are added later. In a review
+  /// they see each response before redirects, retries and challenges are handled.
+  public var finalInterceptors: [any Interceptor] = []
   /// The sources of credentials, each for its own origins, in order; see ``CredentialSource``. None by default.
   public var credentials: [any CredentialSource] = []
   /// The listeners, which receive the events of every call, in order; see ``EventListener``. None by default.
@@ -54,6 +61,9 @@ public struct SessionConfiguration: Sendable {
   /// Limits for each origin: on simultaneous requests and on requests per period, with a circuit breaker, and with
   /// hedging (a second request when the first is slow). None by default.
   public var limits = OriginLimits()
+  /// The hosts that require https (HTTP Strict Transport Security); nil, the default, to use http if a URL says so. See
+  /// ``StrictTransportSecurity``.
+  public var strictTransport: StrictTransportSecurity?
   /// The maximum number of attempts of a call: the first one and all redirects, retries, challenges and other resends.
   /// 21 by default; one more is an error of kind ``HTTPError/Kind/tooManyAttempts``.
   public var attemptLimit = 21

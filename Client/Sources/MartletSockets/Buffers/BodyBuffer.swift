@@ -1,7 +1,12 @@
 #if os(Linux)
 @_spi(Transports) import MartletEngine
-import Glibc
 import MartletSemantics
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
 
 /// Collects the bytes of a response's body until they are delivered.
 ///

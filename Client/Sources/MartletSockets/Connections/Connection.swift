@@ -44,8 +44,8 @@ extension ConnectionDriver {
 struct OpenedConnection {
   let socket: LayeredSocket
   let facts: ConnectionFacts
-  /// A note for the listeners of its first request.
-  let note: String?
+  /// Notes for the listeners of its first request.
+  let notes: [String]
 }
 
 /// An open connection: its socket, TLS, and the driver that speaks HTTP over it. Once it is closed, it stays so. It
@@ -73,8 +73,8 @@ final class Connection {
   private(set) var isIdle = false
   /// Whether it was just checked and nothing had arrived.
   var isKnownQuiet = false
-  /// A note for the listeners of its first request.
-  private var note: String?
+  /// Notes for the listeners of its first request.
+  private let notes: [String]
   /// Whether the transport knows that there are bytes to send.
   private var hasOutput = false
 
@@ -84,7 +84,7 @@ final class Connection {
     self.transport = transport
     socket = opened.socket
     facts = opened.facts
-    note = opened.note
+    notes = opened.notes
     acknowledgementTimeout = transport.options.acknowledgementTimeout
     driver = facts.version == .http2 ? try HTTP2Driver(self) : HTTP1Driver(self)
   }
@@ -103,7 +103,7 @@ extension Connection {
       facts.tls = socket.innermost?.description
     }
     transfer.begin(on: self, isReused: requestCount > 0 || facts.opened < loop.now)
-    if let note = note.take() { transfer.note(note) }
+    if requestCount == 0 { for note in notes { transfer.note(note) } }
     requestCount += 1
     lastStart = loop.now
     isIdle = false

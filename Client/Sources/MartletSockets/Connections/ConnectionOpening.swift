@@ -13,7 +13,7 @@ final class ConnectionOpening {
   private(set) var facts = ConnectionFacts()
 
   private var stage = Stage.resolvingOrigin
-  private var socket: LayeredSocket?
+  private(set) var socket: LayeredSocket?
   /// The origin's addresses, if its proxy does not resolve names.
   private var originAddresses: [IPAddress] = []
   /// The pending look-up of a name.
@@ -25,8 +25,8 @@ final class ConnectionOpening {
   private var interrupted: (tunnel: Tunnel, token: String?)?
   /// Ends the opening when its time is up.
   private lazy var connectTimer = HeapTimer { [weak self] in self?.tookTooLong() }
-  /// A note for the listeners of the connection's first request.
-  private var note: String?
+  /// Notes for the listeners of the connection's first request.
+  var notes: [String] = []
   private var hasAwaitedDescriptors = false
 
   private enum Stage {
@@ -39,7 +39,7 @@ final class ConnectionOpening {
     /// Waiting for the caller's token for a proxy.
     case askingForToken(Tunnel)
     case tunneling(Tunnel)
-    /// Waiting for the caller's TLS settings.
+    /// Waiting for the caller's TLS settings, or for a look at the files that they name.
     case choosingIdentity
     /// In the handshake with the origin.
     case securing
@@ -50,9 +50,7 @@ final class ConnectionOpening {
   }
 
   init(_ id: Int, to key: ConnectionKey, on transport: TransportCore) {
-    self.id = id
-    self.key = key
-    self.transport = transport
+    (self.id, self.key, self.transport) = (id, key, transport)
   }
 
   private var peer: String { key.peer }
@@ -133,7 +131,7 @@ extension ConnectionOpening {
       facts.remoteAddress = address.ip.map(String.init(describing:)) ?? address.path
       facts.remotePort = address.port
       facts.localPort = socket.localPort
-      note = race.serviceClassRefusal.map { "\(peer): the system refused connection.serviceClass: \($0)" }
+      race.serviceClassRefusal.map { notes.append("\(peer): the system refused connection.serviceClass: \($0)") }
       self.socket = LayeredSocket(socket, transport.receiveMemory, owner: self)
       self.socket?.limitAcknowledgement(to: transport.options.acknowledgementTimeout)
       guard case .http(_, isTLS: true) = key.route else { return reachedProxy() }
@@ -205,23 +203,26 @@ extension ConnectionOpening {
   private func reachedOrigin() {
     guard let origin = key.origin, origin.isSecure else { return use(key.versions == .http2 ? .http2 : .http1_1) }
     let identity = transport.identity(of: key)
-    guard let identity, identity.asksForOrigins else { return secure(origin, with: identity?.ready) }
+    guard let identity, identity.mayChange else { return secure(origin, with: identity?.ready) }
     stage = .choosingIdentity
     question = Task.detached { [id, jobs = transport.jobs] in
-      let context: Result<TLSContext, HTTPError>
-      do throws(HTTPError) { context = .success(try await identity.context(for: origin)) } catch {
-        context = .failure(error)
+      let answer: Result<ContextSource.Answer, HTTPError>
+      do throws(HTTPError) { answer = .success(try await identity.context(for: origin)) } catch {
+        answer = .failure(error)
       }
-      jobs.submit { $0.pool.opening(id)?.choseIdentity(context, for: origin) }
+      jobs.submit { $0.pool.opening(id)?.choseIdentity(answer, for: origin) }
     }
   }
 
-  /// Continues with the caller's TLS settings.
-  private func choseIdentity(_ context: Result<TLSContext, HTTPError>, for origin: Origin) {
+  /// Continues with the caller's TLS settings, or with the files as they are now.
+  private func choseIdentity(_ answer: Result<ContextSource.Answer, HTTPError>, for origin: Origin) {
     guard case .choosingIdentity = stage else { return }
     question = nil
-    switch context {
-    case .success(let context): secure(origin, with: context)
+    switch answer {
+    case .success(let answer):
+      if let note = answer.note { notes.append("\(peer): \(note)") }
+      if let replaced = answer.replaced { transport.pool.drainConnections(with: replaced) }
+      if case .choosingIdentity = stage { secure(origin, with: answer.context) }
     case .failure(let error): fail(error)
     }
   }
@@ -252,7 +253,7 @@ extension ConnectionOpening {
     facts.version = version
     facts.opened = loop.now
     do throws(HTTPError) {
-      let opened = OpenedConnection(socket: socket, facts: facts, note: note)
+      let opened = OpenedConnection(socket: socket, facts: facts, notes: notes)
       let connection = try Connection(opened, id, to: key, on: transport)
       stage = .over
       socket.owner = connection
@@ -333,7 +334,7 @@ extension ConnectionOpening {
     var message = "\(peer): the connection was not ready within \(Quantity.text(limit))"
     if case .askingForToken = stage { message += ", because there was no token for its proxy" }
     if case .choosingIdentity = stage {
-      message += ", because the program's originSettings had not returned, or their certificate was not opened"
+      message += ", because the program's originSettings had not returned, or a certificate was not opened"
     }
     fail(HTTPError(.connectTimeout, message, phase: phase))
   }

@@ -12,6 +12,13 @@ struct ConnectionOptions: Sendable {
   let addressRules: AddressRules
   /// Nanoseconds; see ``SocketTransport/Options/blockingWait``.
   let blockingWait: UInt64
+  /// How many threads of the process may wait at the same time.
+  let waitingThreads: Int
+  /// A server that has answered within this time, in nanoseconds, is expected to do so again.
+  var fastAnswer: UInt64 { min(blockingWait, 200_000) }
+  /// With how many requests in progress the loop's thread lends its state. On one processor, the thread could not sleep
+  /// while another one works, so that lending saves nothing.
+  let requestsDuringLoan: Int
   /// Nanoseconds; see ``SocketTransport/Options/silenceLimit``.
   let silenceLimit: UInt64
   /// Nanoseconds, like the options below.

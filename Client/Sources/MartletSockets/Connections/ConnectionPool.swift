@@ -2,34 +2,6 @@
 @_spi(Toolkit) @_spi(Transports) import MartletEngine
 @_spi(Toolkit) import MartletSemantics
 
-/// A connection of the pool.
-private enum PooledConnection {
-  case opening(ConnectionOpening)
-  case open(Connection)
-
-  var key: ConnectionKey {
-    switch self {
-    case .opening(let opening): opening.key
-    case .open(let connection): connection.key
-    }
-  }
-
-  /// Whether it may open WebSockets over HTTP/2, as far as is known.
-  var mayOpenWebSockets: Bool {
-    switch self {
-    case .opening: true
-    case .open(let connection): connection.mayOpenWebSockets
-    }
-  }
-
-  func close() {
-    switch self {
-    case .opening(let opening): opening.close()
-    case .open(let connection): connection.close()
-    }
-  }
-}
-
 /// The connections of a transport, and the transfers that wait for one. It carries out what ``PoolState`` decides, and
 /// reports to it what happens to the connections. It belongs to the loop's thread.
 final class ConnectionPool {
@@ -73,8 +45,12 @@ final class ConnectionPool {
       PoolState.Limits(
         perHost: configuration.connectionLimitPerHost, upgradesPerHost: configuration.webSocketLimitPerHost,
         total: configuration.connectionLimit, idle: configuration.idleConnectionLimit,
-        idleNanoseconds: configuration.idleLifetime.nanosecondsOfWholeSeconds))
+        idleNanoseconds: configuration.idleLifetime.nanosecondsOfWholeSeconds,
+        openingsPerTurn: Self.openingsPerTurn))
   }
+
+  /// Opening this many takes about as long as thirty requests.
+  private static var openingsPerTurn: Int { 8 }
 
   /// The numbers of each origin, and of each proxy that forwards requests.
   var statistics: [Origin: PoolStatistics] {
@@ -89,6 +65,13 @@ final class ConnectionPool {
       numbers[origin] = (numbers[origin] ?? PoolStatistics()) + statistics
     }
     return numbers
+  }
+
+  /// Opens the connections that earlier turns have postponed. Called at the end of a turn, before its output is sent.
+  func finishTurn() {
+    guard state.hasOpenings else { return }
+    perform(state.finishTurn())
+    if state.hasPostponed { loop.noteUnfinishedWork() }
   }
 
   /// Fails the transfers that wait for a connection, and opens no more connections.
@@ -256,7 +239,11 @@ extension ConnectionPool {
   ///   - first: how many it gets before the peer has said so; nil if the capacity is known.
   func opened(_ connection: Connection, capacity: Int, first: Int? = nil) {
     connections[connection.id] = .open(connection)
-    perform(state.opened(connection.id, capacity: capacity, first: first, now: loop.now))
+    let retires = configuration.connectionLifetime.map { lifetime in
+      PoolConnection.retirement(after: lifetime.nanoseconds, now: loop.now, fraction: .random(in: 0...1))
+    }
+    perform(
+      state.opened(connection.id, capacity: capacity, first: first, retires: retires ?? .max, now: loop.now))
   }
 
   /// Removes a connection that could not be opened. One waiting transfer fails with it, unless the process lacks
@@ -294,6 +281,16 @@ extension ConnectionPool {
     }
   }
 
+  /// Gives the connections whose TLS sessions have this context no further requests: files have changed.
+  func drainConnections(with context: TLSContext) {
+    for (id, connection) in connections where connection.tlsContext === context {
+      perform(state.drain(id, now: loop.now))
+    }
+  }
+
+  /// Lets all connections finish their requests, and gives them no further ones.
+  func drainAll() { perform(state.drainAll(now: loop.now)) }
+
   /// Gives a connection, which may be dead, no requests until ``resume(_:)``.
   func suspend(_ connection: Connection) { perform(state.suspend(connection.id, now: loop.now)) }
 
@@ -313,11 +310,11 @@ extension ConnectionPool {
   func limitIdling(of connection: Connection, to seconds: Int) {
     let time = UInt64(clamping: seconds).multipliedReportingOverflow(by: 1_000_000_000)
     guard !time.overflow else { return }
-    let usable = time.partialValue - min(1_000_000_000, time.partialValue / 2)
-    state.limitIdling(of: connection.id, to: usable)
-    // The timer may be set for connections that may stay idle longer.
-    if expiryTimer.due > loop.now &+ usable { loop.set(expiryTimer, to: loop.now &+ usable) }
+    state.limitIdling(of: connection.id, to: time.partialValue - min(1_000_000_000, time.partialValue / 2))
   }
+
+  /// Closes all idle connections.
+  func closeIdle() { perform(state.closeIdle()) }
 
   /// Closes the idle HTTP/1 connections of a key, or only connections that were already idle at a time.
   func closeIdle(for key: ConnectionKey, idleBefore time: UInt64 = .max) {
@@ -329,13 +326,8 @@ extension ConnectionPool {
   /// Closes some idle connections, because the process has no descriptors left.
   func giveUpIdle() { perform(state.giveUpIdle()) }
 
-  /// Closes the connections whose idle lifetime has expired.
-  private func closeExpired() {
-    perform(state.expire(now: loop.now))
-    watchIdleConnections()
-  }
-
-  private func watchIdleConnections() { loop.set(expiryTimer, to: state.nextExpiry ?? .max) }
+  /// Closes the connections whose idle time has expired, and replaces those that have reached their age.
+  private func closeExpired() { perform(state.expire(now: loop.now)) }
 }
 
 // MARK: - Actions
@@ -347,7 +339,7 @@ extension ConnectionPool {
     guard !isPerforming else { return pending += actions }
     if !actions.isEmpty { performInTurn(actions) }
     // Needed without actions too: a connection may have become idle, or be the last one opened ahead of requests.
-    if expiryTimer.due == .max, state.idleCount > 0 { watchIdleConnections() }
+    if let next = state.nextCheck, next < expiryTimer.due { loop.set(expiryTimer, to: next) }
     if !preconnects.isEmpty { preconnects.finish { !state.isExpecting($0) } }
   }
 
@@ -361,6 +353,17 @@ extension ConnectionPool {
     }
     pending.removeAll(keepingCapacity: true)
     isPerforming = false
+  }
+
+  /// The note of a connection that replaces an earlier one; nil if it replaces none.
+  private func noteOnReplacement(_ connection: Int) -> String? {
+    switch state.connections[connection]?.cause {
+    case .age:
+      let lifetime = configuration.connectionLifetime.map { " (\(Quantity.text($0)))" } ?? ""
+      return "a new connection: the one before it has reached connection.connectionLifetime\(lifetime)"
+    case .drained: return "a new connection: the program has drained the ones before it"
+    case nil: return nil
+    }
   }
 
   private func carryOut(_ action: Action) {
@@ -378,6 +381,7 @@ extension ConnectionPool {
     case .open(let id, let key):
       guard let transport else { preconditionFailure("the pool has no transport") }
       let opening = ConnectionOpening(id, to: key, on: transport)
+      if let note = noteOnReplacement(id) { opening.notes.append(note) }
       connections[id] = .opening(opening)
       opening.open()
     case .close(let connection): connections.take(connection)?.close()

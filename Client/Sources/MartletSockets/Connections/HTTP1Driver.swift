@@ -1,8 +1,13 @@
 #if os(Linux)
 import CSockets
-import Glibc
 @_spi(Transports) import MartletEngine
 @_spi(Toolkit) import MartletSemantics
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
 
 /// Speaks HTTP/1.1 over a connection: one request after another (RFC 9112). It belongs to the loop's thread.
 final class HTTP1Driver: ConnectionDriver {

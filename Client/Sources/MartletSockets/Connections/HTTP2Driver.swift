@@ -1,5 +1,5 @@
 #if os(Linux)
-import Glibc
+import CSockets
 @_spi(Transports) import MartletEngine
 import MartletSemantics
 

@@ -1,7 +1,12 @@
 #if os(Linux)
-import Glibc
 @_spi(Transports) import MartletEngine
 import MartletSemantics
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
 
 /// A connected socket, and the TLS sessions that its bytes pass through: none, one, or one to a proxy with one to the
 /// origin inside it. It belongs to the loop's thread.
@@ -34,6 +39,9 @@ final class LayeredSocket: SocketHandler {
 
   /// The session of the origin if that is secure, otherwise that of a secure proxy; nil while another thread has it.
   var innermost: TLSSession? { step == nil ? layers.last : nil }
+
+  /// The context of that session, at any time.
+  var tlsContext: TLSContext? { layers.last?.context }
 
   /// Whether no unread bytes have arrived, not even a part of a TLS record.
   var isQuiet: Bool { socket.isQuiet && !layers.contains { $0.hasUnreadBytes } }

@@ -1,8 +1,13 @@
 #if os(Linux)
 import CSockets
-import Glibc
 import MartletEngine
 @_spi(Toolkit) import MartletSemantics
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
 
 /// Opens a connection to a host: looks up its name, then tries its addresses as ``HappyEyeballs`` says. It belongs to
 /// the loop's thread.

@@ -16,19 +16,13 @@ struct ConnectionSecurity: Sendable {
   }
 }
 
-/// TLS settings, and the context made from them. Making the context reads files and decrypts keys, so it is left to the
-/// first https request. It happens on separate threads, and a request waits for it no longer than for a connection.
+/// TLS settings, and the contexts made from them. Making a context reads files and decrypts keys, so it is left to the
+/// first https request.
 ///
 /// A transport has an identity of its own, and may have others. The connections of another identity serve only requests
 /// with the same identity, and are closed once nothing refers to it. Requests and unread bodies hold a reference to
 /// their identity; connections do not.
 final class TLSIdentity: Sendable {
-  private enum State {
-    case none
-    case making([OneShot<TLSContext>])
-    case made(TLSContext)
-  }
-
   /// 0 for the transport's own identity. The numbers of other identities are never used again, unlike addresses in
   /// memory.
   let number: Int
@@ -36,26 +30,26 @@ final class TLSIdentity: Sendable {
   /// The servers that the check of the settings has accepted.
   let checked = CheckedServers()
   private let limit: Duration
-  private let state = Mutex(State.none)
+  /// The context that all TLS sessions of the identity share, unless the caller provides settings.
+  private let own: ContextSource
   private let answered = Mutex(AnsweredContexts())
   /// The jobs of the loop that may have connections of this identity; always nil for the transport's own identity.
   private let jobs = Mutex<JobQueue<TransportCore>?>(nil)
   private static let lastNumber = Atomic(0)
-  /// The threads, shared by all transports.
-  private static let threads = WorkerThreads("martlet-keys", limit: 4)
 
   /// - Parameter limit: the time for a connection; nil for 60 seconds.
-  init(_ settings: TLSSettings, within limit: Duration?) {
-    number = 0
-    self.settings = settings
-    self.limit = limit ?? .seconds(60)
+  convenience init(_ settings: TLSSettings, within limit: Duration?) {
+    self.init(settings, number: 0, within: limit ?? .seconds(60))
   }
 
   /// Makes another identity beside that of a transport.
-  init(_ settings: TLSSettings, beside own: TLSIdentity) {
-    number = Self.lastNumber.add(1, ordering: .relaxed).newValue
-    self.settings = settings
-    limit = own.limit
+  convenience init(_ settings: TLSSettings, beside own: TLSIdentity) {
+    self.init(settings, number: Self.lastNumber.add(1, ordering: .relaxed).newValue, within: own.limit)
+  }
+
+  private init(_ settings: TLSSettings, number: Int, within limit: Duration) {
+    (self.settings, self.number, self.limit) = (settings, number, limit)
+    own = ContextSource(settings, within: limit)
   }
 
   deinit {
@@ -75,108 +69,61 @@ final class TLSIdentity: Sendable {
   /// Whether the caller provides the settings of each connection.
   var asksForOrigins: Bool { settings.originSettings != nil }
 
-  /// The context that all TLS sessions of the identity share; nil before the end of ``context(in:)``.
-  var ready: TLSContext? {
-    guard case .made(let context) = state.withLock({ $0 }) else { return nil }
-    return context
-  }
+  /// Whether the context of a connection has to be requested: the caller provides settings, or files may have changed.
+  var mayChange: Bool { asksForOrigins || own.namesFiles }
 
-  /// Returns the context that all TLS sessions of the identity share, unless the caller provides settings. While it is
-  /// being made, requests that need it share the wait.
+  /// The context; nil before the end of ``context(in:)``. It may be outdated if the identity ``mayChange``.
+  var ready: TLSContext? { own.ready }
+
+  /// Prepares the context, unless the caller provides settings. While it is being made, requests that need it share the
+  /// wait.
   ///
   /// - Parameter call: the call, whose deadline ends the wait too.
-  func context(in call: Call?) async throws(HTTPError) -> TLSContext {
-    if let ready { return ready }
+  func prepare(in call: Call?) async throws(HTTPError) {
+    guard ready == nil else { return }
     do {
-      guard let call else { return try await sharedContext() }
-      return try await call.withinDeadline { try await self.sharedContext() }
+      guard let call else { return _ = try await own.context() }
+      try await call.withinDeadline { _ = try await self.own.context() }
     } catch { throw HTTPError(wrapping: error) }
   }
 
-  private func sharedContext() async throws -> TLSContext {
-    let result = OneShot<TLSContext>()
-    let (isFirst, made) = state.withLock { state -> (Bool, TLSContext?) in
-      switch state {
-      case .none:
-        state = .making([result])
-        return (true, nil)
-      case .making(let others):
-        state = .making(others + [result])
-        return (false, nil)
-      case .made(let context): return (false, context)
+  /// Returns the context of a new connection's TLS session, with the settings for its origin if the caller provides
+  /// some. Connections with equal settings share one.
+  func context(for origin: Origin) async throws(HTTPError) -> ContextSource.Answer {
+    var source = own
+    if let ask = settings.originSettings {
+      let answer: TLSSettings.OriginSettings?
+      do { answer = try await ask(origin) } catch {
+        if error is HTTPError || error is CancellationError { throw HTTPError(wrapping: error) }
+        throw HTTPError(
+          .tlsFailed, "\(origin.authority): the program's originSettings failed", phase: .securing, underlying: error)
       }
+      if let answer { source = answered.withLock { $0.source(for: answer, in: settings, within: limit) } }
     }
-    if let made { return made }
-    // It runs detached: if the first request is cancelled, the other requests still wait for it.
-    if isFirst { Task.detached { await self.make() } }
-    return try await result.wait()
-  }
-
-  private func make() async {
-    let made: Result<TLSContext, any Error>
-    do { made = .success(try await makeContext(settings)) } catch { made = .failure(error) }
-    let waiters = state.withLock { state -> [OneShot<TLSContext>] in
-      defer { state = (try? made.get()).map(State.made) ?? .none }  // A file may be readable the next time.
-      guard case .making(let waiters) = state else { return [] }
-      return waiters
-    }
-    for waiter in waiters { waiter.answer(made) }
-  }
-
-  /// Asks the caller for the settings of a connection. Returns the context of its TLS session; connections with equal
-  /// settings share one.
-  func context(for origin: Origin) async throws(HTTPError) -> TLSContext {
-    guard let ask = settings.originSettings else { return try await context(in: nil) }
-    let answer: TLSSettings.OriginSettings?
-    do { answer = try await ask(origin) } catch {
-      if error is HTTPError || error is CancellationError { throw HTTPError(wrapping: error) }
-      throw HTTPError(
-        .tlsFailed, "\(origin.authority): the program's originSettings failed", phase: .securing, underlying: error)
-    }
-    guard let answer else { return try await context(in: nil) }
-    if let context = answered.withLock({ $0.use(answer) }) { return context }
-    var settings = settings
-    settings.clientCertificate = answer.clientCertificate
-    settings.pinnedPublicKeys = answer.pinnedPublicKeys
-    let context = try await makeContext(settings)
-    return answered.withLock { $0.use(answer, or: context) }
-  }
-
-  private func makeContext(_ settings: TLSSettings) async throws(HTTPError) -> TLSContext {
-    // A client certificate is sent in the handshake, so the server has to be trusted first.
-    let mayAccept = settings.acceptsRefusedServer != nil && settings.clientCertificate == nil
-    do {
-      return try await Self.threads.run(within: Deadline(limit, on: ContinuousClock())) {
-        try TLSContext(settings, refusedChains: mayAccept ? .hold : .fail)
-      }
-    } catch let error as HTTPError where error.kind == .deadlineExceeded {
-      throw HTTPError(
-        .connectTimeout,
-        "TLS was not ready within \(Quantity.text(limit)): deriving a key from its password took too long, "
-          + "or did for an earlier one",
-        phase: .preparing)
-    } catch { throw HTTPError(wrapping: error) }
+    do { return try await source.context() } catch { throw HTTPError(wrapping: error) }
   }
 }
 
 /// The contexts for the caller's last answers, the most recently used at the end.
 private struct AnsweredContexts {
-  private var contexts: [(answer: TLSSettings.OriginSettings, context: TLSContext)] = []
+  private var sources: [(answer: TLSSettings.OriginSettings, source: ContextSource)] = []
 
-  /// Returns the context of an answer; nil if there is none.
-  mutating func use(_ answer: TLSSettings.OriginSettings) -> TLSContext? {
-    guard let index = contexts.firstIndex(where: { $0.answer == answer }) else { return nil }
-    let used = contexts.remove(at: index)
-    contexts.append(used)
-    return used.context
-  }
-
-  /// Returns the context for an answer: one that another task has made in the meantime, or this one.
-  mutating func use(_ answer: TLSSettings.OriginSettings, or new: TLSContext) -> TLSContext {
-    if let context = use(answer) { return context }
-    if contexts.count >= 64 { contexts.removeFirst() }
-    contexts.append((answer, new))
-    return new
+  /// Returns the source of the context for an answer.
+  mutating func source(
+    for answer: TLSSettings.OriginSettings, in settings: TLSSettings, within limit: Duration
+  ) -> ContextSource {
+    if let index = sources.firstIndex(where: { $0.answer == answer }) {
+      let used = sources.remove(at: index)
+      sources.append(used)
+      return used.source
+    }
+    if sources.count >= 64 { sources.removeFirst() }
+    var settings = settings
+    settings.clientCertificate = answer.clientCertificate
+    settings.pinnedPublicKeys = answer.pinnedPublicKeys
+    let source = ContextSource(settings, within: limit)
+    sources.append((answer, source))
+    return source
   }
 }
 

@@ -1,8 +1,13 @@
 #if os(Linux)
 import CSockets
-import Glibc
 @_spi(Transports) import MartletEngine
 import MartletSemantics
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
 
 /// The state of a transport that belongs to its loop's thread: the transfers, the facts about servers, and the pool of
 /// connections.
@@ -62,7 +67,8 @@ final class TransportCore {
     self.configuration = configuration
     self.options = options
     self.security = security
-    resolver = Resolver(options.source, overrides: options.overrides)
+    resolver = Resolver(
+      options.source, overrides: options.overrides, lifetime: configuration.connectionLifetime?.nanoseconds)
     (jobs, ownership, resumed) = (parts.jobs, parts.ownership, parts.resumed)
     (servers, authentications) = (parts.servers, parts.authentications)
     receiveMemory = try ReceiveMemory(chunks)
@@ -74,11 +80,12 @@ final class TransportCore {
   /// Works until ``shutDown()``.
   func run() {
     ownership.begin()
-    loop.run(jobs, in: self, lending: { $0.transfers.isEmpty ? $0.ownership : nil }, finishTurn: { $0.flush() })
+    loop.run(jobs, in: self, lending: { $0.isLent ? $0.ownership : nil }, finishTurn: { $0.flush() })
   }
 
   /// Ends a turn: sends and delivers its results.
   func flush() {
+    pool.finishTurn()
     while !turn.connections.isEmpty {
       let connections = turn.connections
       turn.connections.removeAll(keepingCapacity: true)
@@ -117,6 +124,12 @@ extension TransportCore {
       for transfer in pool.transfers(waitingFor: opening.key) { transfer.resumeWait(answered: false) }
       opening.accept(refused: check.canBeAccepted)
     }
+  }
+
+  /// Gives all connections no further requests. The names of those that follow are looked up again.
+  func drainConnections() {
+    resolver.forget()
+    pool.drainAll()
   }
 
   /// Ends everything after the last reference to the transport is released.

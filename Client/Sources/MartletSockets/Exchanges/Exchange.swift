@@ -1,8 +1,13 @@
 #if os(Linux)
-import Glibc
 @_spi(Transports) import MartletEngine
 @_spi(Toolkit) import MartletSemantics
 import Synchronization
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
 
 /// One request in progress: what the call's tasks and the loop's thread share.
 final class Exchange: Sendable {

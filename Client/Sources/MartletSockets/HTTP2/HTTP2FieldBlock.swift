@@ -1,5 +1,9 @@
 #if os(Linux)
+#if canImport(Glibc)
 import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
 
 /// The field section of a response that is being received, as lines of text. It reuses its memory. An array would check
 /// several times for each field whether it is shared and whether it has room. It is a class, so that nghttp2's call for

@@ -1,7 +1,12 @@
 #if os(Linux)
 import CSockets
-import Glibc
 @_spi(Toolkit) @_spi(Transports) import MartletEngine
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
 
 /// A time that never goes back, even if the clock does: some virtual machines set it back when they are moved.
 struct SteadyTime {
@@ -55,7 +60,7 @@ final class EventLoop {
     epoll = SpareDescriptors.making { epoll_create1(Int32(EPOLL_CLOEXEC)) }
     // Edge-triggered: every write ends one wait, and nothing has to be read.
     guard wakeUp >= 0, epoll >= 0,
-      martlet_watch(epoll, EPOLL_CTL_ADD, wakeUp, EPOLLIN.rawValue | EPOLLET.rawValue, Self.wakeUpData) == 0
+      martlet_watch(epoll, EPOLL_CTL_ADD, wakeUp, martlet_readable | martlet_edge_triggered, Self.wakeUpData) == 0
     else {
       // All properties are set, so that `deinit` frees them.
       throw HTTPError(.other, "the transport cannot be started: the system has no descriptor left", phase: .preparing)
@@ -203,13 +208,13 @@ extension EventLoop {
       guard slot < sockets.count, let socket = sockets[slot], generations[slot] == UInt32(truncatingIfNeeded: data)
       else { continue }
       let mask = martlet_event_mask(first + index)
-      let isBroken = mask & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0
+      let isBroken = mask & martlet_broken != 0
       // The interest may have ended since: in the handler of an earlier event, or on a thread that borrowed the loop
       // during the wait, for example because it received the end of the connection.
-      if socket.interest.contains(.write), mask & EPOLLOUT.rawValue != 0 || isBroken {
+      if socket.interest.contains(.write), mask & martlet_writable != 0 || isBroken {
         socket.handler?.socketIsWritable(socket)
       }
-      if socket.isOpen, socket.interest.contains(.read), mask & EPOLLIN.rawValue != 0 || isBroken {
+      if socket.isOpen, socket.interest.contains(.read), mask & martlet_readable != 0 || isBroken {
         socket.handler?.socketIsReadable(socket)
       }
     }

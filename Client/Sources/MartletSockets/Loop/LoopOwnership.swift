@@ -1,6 +1,11 @@
 #if os(Linux)
-import Glibc
 import Synchronization
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
 
 /// Says which thread owns a loop's state: the loop's own, or one that borrows it while the loop's thread sleeps,
 /// because waking that thread takes longer than a short piece of work. The owner has exclusive access.

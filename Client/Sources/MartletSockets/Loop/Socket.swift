@@ -1,14 +1,19 @@
 #if os(Linux)
 import CSockets
-import Glibc
 import MartletEngine
 @_spi(Toolkit) import MartletSemantics
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
 
 /// The events of a socket that a loop watches.
 struct SocketInterest: OptionSet {
   let rawValue: UInt32
-  static let read = SocketInterest(rawValue: EPOLLIN.rawValue)
-  static let write = SocketInterest(rawValue: EPOLLOUT.rawValue)
+  static let read = SocketInterest(rawValue: martlet_readable)
+  static let write = SocketInterest(rawValue: martlet_writable)
 }
 
 /// Receives the events of a socket. Called on the loop's thread.
@@ -56,14 +61,14 @@ final class Socket {
     slot = loop.add(self)
   }
 
-  deinit { if isOpen { Glibc.close(descriptor) } }
+  deinit { if isOpen { CSockets.close(descriptor) } }
 
   /// Closes it. Nothing is reported afterwards.
   func close() {
     guard isOpen else { return }
     isOpen = false
     loop.remove(self)
-    Glibc.close(descriptor)
+    CSockets.close(descriptor)
   }
 }
 
@@ -91,7 +96,7 @@ extension Socket {
     // Otherwise `bind` would reserve a port of the address for each connection, so that the ports would limit the
     // number of connections, whatever their destinations.
     setsockopt(descriptor, Int32(IPPROTO_IP), IP_BIND_ADDRESS_NO_PORT, &one, socklen_t(MemoryLayout<Int32>.size))
-    let code = SocketAddress(address, port: 0).withSockaddr { Glibc.bind(descriptor, $0, $1) }
+    let code = SocketAddress(address, port: 0).withSockaddr { CSockets.bind(descriptor, $0, $1) }
     return code == 0 ? nil : errno
   }
 
@@ -104,7 +109,7 @@ extension Socket {
   /// Begins to connect. Returns 0 if it is connected, `EINPROGRESS` if the socket becomes writable once the result is
   /// known, or another error number.
   func connect(to address: UnsafePointer<sockaddr>, _ size: socklen_t) -> Int32 {
-    guard Glibc.connect(descriptor, address, size) != 0 else { return 0 }
+    guard CSockets.connect(descriptor, address, size) != 0 else { return 0 }
     return errno == EINTR ? EINPROGRESS : errno  // After a signal, connecting continues (POSIX).
   }
 
@@ -140,7 +145,7 @@ extension Socket {
   func send(_ bytes: UnsafeRawBufferPointer, hasMore: Bool = false) -> Transferred {
     let flags = Int32(MSG_NOSIGNAL) | (hasMore ? Int32(MSG_MORE) : 0)
     while true {
-      let count = Glibc.send(descriptor, bytes.baseAddress, bytes.count, flags)
+      let count = CSockets.send(descriptor, bytes.baseAddress, bytes.count, flags)
       if count >= 0 { return .bytes(count) }
       if errno == EAGAIN || errno == EWOULDBLOCK { return .notReady }
       if errno != EINTR { return .failed(errno) }

@@ -1,7 +1,12 @@
 #if os(Linux)
 import CSockets
-import Glibc
 @_spi(Toolkit) public import MartletSemantics
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
 
 extension IPAddress {
   /// Parses a literal whose zone may be the name of an interface (`fe80::1%eth0`).

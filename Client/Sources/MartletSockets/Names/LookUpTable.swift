@@ -1,4 +1,5 @@
 #if os(Linux)
+@_spi(Toolkit) import MartletEngine
 @_spi(Toolkit) import MartletSemantics
 
 /// Why a name has no addresses.
@@ -16,7 +17,9 @@ typealias LookUpResult = Result<[IPAddress], LookUpFailure>
 /// no clock, lock or thread. Times are nanoseconds of a clock that never goes back.
 ///
 /// - Equal look-ups are shared: callers that ask for the same name in the meantime wait for the same result.
-/// - Results are kept for 60 s, failures for 1 s. The system does not report the lifetime that a name server sets.
+/// - Results are kept for 60 s, failures for 1 s. The system does not report the lifetime that a name server sets. If
+///   connections have a lifetime, a result is kept for the shortest of them at most, so that a connection that replaces
+///   one of that age looks the name up again.
 /// - At most 256 results are kept; the one that expires first is dropped.
 /// - If no caller waits for a name any more and its look-up has not begun, it is skipped. If it has begun, another
 ///   worker takes its place, because a blocked look-up cannot be ended: slow names delay others only while callers wait
@@ -37,7 +40,7 @@ struct LookUpTable<Waiter> {
   private let workerLimit: Int
   /// The maximum number of workers in all, including those whose results no caller waits for.
   private var workerLimitInAll: Int { workerLimit * 4 }
-  private let lifetime: UInt64 = 60_000_000_000
+  private let lifetime: UInt64
   private let failureLifetime: UInt64 = 1_000_000_000
   private let capacity = 256
 
@@ -45,16 +48,26 @@ struct LookUpTable<Waiter> {
   /// The waiting callers, by name and number. A name is here from its first request until its result.
   private var waiters: [String: [Int: Waiter]] = [:]
   /// The names whose look-up has not begun, in the order of their requests.
-  private var queue: [String] = []
+  private var queue = PriorityQueue<Int, String>()
+  /// Their numbers in the queue.
+  private var numbers: [String: UInt64] = [:]
+  /// All names have the same priority.
+  private let priority = PriorityBox(0)
   private var workers = 0
   /// How many workers look up names that no caller waits for.
   private var abandoned = 0
 
   /// Makes an empty table.
   ///
-  /// - Parameter workerLimit: how many look-ups with waiting callers may run at the same time; four times as many may
-  ///   run in all.
-  init(workerLimit: Int) { self.workerLimit = workerLimit }
+  /// - Parameters:
+  ///   - workerLimit: how many look-ups with waiting callers may run at the same time; four times as many may run in
+  ///     all.
+  ///   - connectionLifetime: the lifetime of connections in nanoseconds, before it is varied; nil for no limit.
+  init(workerLimit: Int, connectionLifetime: UInt64? = nil) {
+    self.workerLimit = workerLimit
+    let shortest = connectionLifetime.map { PoolConnection.retirement(after: $0, now: 0, fraction: 0) }
+    lifetime = min(60_000_000_000, shortest ?? .max)
+  }
 
   /// Asks for a name.
   ///
@@ -70,13 +83,13 @@ struct LookUpTable<Waiter> {
       if others?.isEmpty == true { abandoned -= 1 }
       return .waits(startsWorker: false)
     }
-    queue.append(host)
+    numbers[host] = queue.append(host, priority, in: 0)
     return .waits(startsWorker: addWorker())
   }
 
   /// Counts one more worker if names wait for it and the limits allow it.
   private mutating func addWorker() -> Bool {
-    guard !queue.isEmpty, workers - abandoned < workerLimit, workers < workerLimitInAll else { return false }
+    guard queue.count > 0, workers - abandoned < workerLimit, workers < workerLimitInAll else { return false }
     workers += 1
     return true
   }
@@ -84,11 +97,11 @@ struct LookUpTable<Waiter> {
   /// Returns the next name to look up. nil means that the calling worker must end: there is no name, or too many
   /// look-ups are running.
   mutating func takeHost() -> String? {
-    guard !queue.isEmpty, workers - abandoned <= workerLimit else {
+    guard workers - abandoned <= workerLimit, let host = removeNext() else {
       workers -= 1
       return nil
     }
-    return queue.removeFirst()
+    return host
   }
 
   /// Records a result. Returns the callers that wait for it.
@@ -105,22 +118,31 @@ struct LookUpTable<Waiter> {
   mutating func workerFailed() -> [Waiter] {
     workers -= 1
     guard workers == abandoned else { return [] }
-    defer { queue = [] }
-    return queue.flatMap { host in waiters.removeValue(forKey: host).map { Array($0.values) } ?? [] }
+    var failed: [Waiter] = []
+    while let host = removeNext() { failed += waiters.removeValue(forKey: host).map { Array($0.values) } ?? [] }
+    return failed
+  }
+
+  private mutating func removeNext() -> String? {
+    guard let host = queue.removeNext(in: 0)?.element else { return nil }
+    numbers[host] = nil
+    return host
   }
 
   /// Removes a caller; does nothing if its result has already arrived. Returns whether to start a worker, like
   /// ``Decision/waits(startsWorker:)``.
   mutating func cancel(_ id: Int, of host: String) -> Bool {
     guard waiters[host]?.removeValue(forKey: id) != nil, waiters[host]?.isEmpty == true else { return false }
-    if let index = queue.firstIndex(of: host) {
-      queue.remove(at: index)
+    if let number = numbers.removeValue(forKey: host), queue.remove(number) != nil {
       waiters[host] = nil
     } else {
       abandoned += 1
     }
     return addWorker()
   }
+
+  /// Forgets all results. Look-ups in progress continue.
+  mutating func forget() { entries = [:] }
 
   private mutating func makeRoom(now: UInt64) {
     entries = entries.filter { now < $0.value.expiry }

@@ -1,9 +1,14 @@
 #if os(Linux)
 import CSockets
-import Glibc
 @_spi(Toolkit) @_spi(Transports) import MartletEngine
 @_spi(Toolkit) import MartletSemantics
 import Synchronization
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
 
 /// Finds the addresses of hosts.
 ///
@@ -69,15 +74,16 @@ final class Resolver: Sendable {
   /// - Parameters:
   ///   - source: looks up names; `getaddrinfo` by default.
   ///   - overrides: addresses that take precedence over it.
+  ///   - lifetime: the lifetime of connections in nanoseconds, for ``LookUpTable``; nil for no limit.
   ///   - now: returns the time in nanoseconds of a clock that never goes back.
   init(
-    _ source: Source = .system, overrides: ResolveOverrides = .none,
+    _ source: Source = .system, overrides: ResolveOverrides = .none, lifetime: UInt64? = nil,
     now: @escaping @Sendable () -> UInt64 = Resolver.monotonicTime
   ) {
     self.source = source
     self.overrides = overrides
     self.now = now
-    table = Mutex(LookUpTable(workerLimit: source.workerLimit))
+    table = Mutex(LookUpTable(workerLimit: source.workerLimit, connectionLifetime: lifetime))
   }
 
   /// Finds the addresses of a host. The completion is called unless the addresses are known at once.
@@ -105,6 +111,9 @@ final class Resolver: Sendable {
   func cancel(_ pending: Pending) {
     if table.withLock({ $0.cancel(pending.id, of: pending.host) }) { startWorker() }
   }
+
+  /// Forgets all results.
+  func forget() { table.withLock { $0.forget() } }
 
   /// Finds the addresses of a host, at least one.
   ///

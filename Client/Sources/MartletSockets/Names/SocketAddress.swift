@@ -1,8 +1,13 @@
 #if os(Linux)
 import CSockets
-import Glibc
 package import MartletEngine
 @_spi(Toolkit) package import MartletSemantics
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
 
 /// The destination of a socket: an address and a port, or the path of a Unix socket.
 package struct SocketAddress: Sendable, Hashable {

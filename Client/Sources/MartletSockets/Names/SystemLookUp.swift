@@ -1,8 +1,13 @@
 #if os(Linux)
 import CSockets
-import Glibc
 @_spi(Toolkit) @_spi(Transports) import MartletEngine
 @_spi(Toolkit) import MartletSemantics
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
 
 /// Looks up names with the system's resolver: the hosts file, DNS, and its other configured sources.
 enum SystemLookUp {
@@ -12,7 +17,7 @@ enum SystemLookUp {
     var hints = addrinfo()
     hints.ai_family = AF_UNSPEC
     // Without a socket type, each address is returned once per type.
-    hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+    hints.ai_socktype = martlet_stream
     var list: UnsafeMutablePointer<addrinfo>?
     let code = SpareDescriptors.retrying({ getaddrinfo(host, nil, &hints, &list) }, if: { $0 != 0 })
     let systemError = errno

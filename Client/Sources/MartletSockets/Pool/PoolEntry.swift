@@ -22,6 +22,14 @@ extension PoolKey {
   var limitedHost: LimitedHost<Host> { LimitedHost(host: host, isForUpgrades: isForUpgrades) }
 }
 
+/// Why a pool replaces a connection that still works.
+enum PoolRetirement: Sendable {
+  /// It has reached its age.
+  case age
+  /// The program has drained the connections.
+  case drained
+}
+
 /// The pool's view of a connection.
 struct PoolConnection: Sendable {
   /// The index of its key's entry.
@@ -42,6 +50,14 @@ struct PoolConnection: Sendable {
   var idleSince: UInt64?
   /// How long its server lets it be idle, in nanoseconds.
   var idleLimit = UInt64.max
+  /// Its neighbours among the idle connections, while it is idle.
+  var links = IdleLinks()
+  /// When it has reached its age; the maximum for never.
+  var retires = UInt64.max
+  /// When it will be looked at next; the maximum for never.
+  var nextCheck = UInt64.max
+  /// Why it was opened in place of an earlier one; nil if it was not.
+  var cause: PoolRetirement?
 
   init(entry: Int) {
     self.entry = entry
@@ -54,6 +70,8 @@ struct PoolConnection: Sendable {
 /// The connections and waiters of a key.
 struct PoolEntry<Key: PoolKey>: Sendable {
   let key: Key
+  /// The index of its host in ``PoolState/hosts``.
+  let host: Int
   var waiters = WaiterQueue()
   /// The waiters that need a connection which has not served before.
   var waitersForNew = WaiterQueue()
@@ -72,15 +90,22 @@ struct PoolEntry<Key: PoolKey>: Sendable {
   var capacity: Int?
   /// Whether the key waits for room.
   var isBlocked = false
+  /// Whether the next turn opens connections for the key.
+  var isPostponed = false
   /// How many requests got a connection while other keys waited for room.
   var grants = 0
   /// For how many future requests connections are opened ahead.
   var expected = 0
+  /// Why a connection has retired that the next one replaces; nil if none has.
+  var retirement: PoolRetirement?
 
-  init(_ key: Key) {
-    self.key = key
+  init(_ key: Key, host: Int) {
+    (self.key, self.host) = (key, host)
     capacity = key.mayMultiplex ? nil : 1
   }
+
+  /// Whether it is in one of the pool's lines.
+  var isInLine: Bool { isBlocked || isPostponed }
 
   /// Whether there are neither connections nor waiters.
   var isUnused: Bool { connectionCount == 0 && waiterCount == 0 }

@@ -23,11 +23,13 @@ extension PoolState {
 
   /// Returns a connection that can serve one more request, according to the pool. An idle one stops being idle.
   mutating func takeAvailable(_ entry: Int, _ now: UInt64, _ actions: inout [Action]) -> Int? {
-    while let shared = entries[entry].shared.first(where: hasRoom) {
+    while let shared = entries[entry].shared.first(where: { hasRoom($0, now) }) {
       guard let other = entryToYield(for: entry) else { return shared }
       yield(shared, to: other, &actions)
     }
-    guard let last = entries[entry].idle.last(where: hasRoom), let state = connections[last] else { return nil }
+    guard let last = entries[entry].idle.last(where: { hasRoom($0, now) }), let state = connections[last] else {
+      return nil
+    }
     guard isExpired(state, now) else {
       stopIdling(last)
       return last
@@ -36,14 +38,14 @@ extension PoolState {
     for connection in entries[entry].idle where connections[connection].map({ isExpired($0, now) }) == true {
       close(connection, &actions)
     }
-    guard let next = entries[entry].idle.last(where: hasRoom) else { return nil }
+    guard let next = entries[entry].idle.last(where: { hasRoom($0, now) }) else { return nil }
     stopIdling(next)
     return next
   }
 
   /// Gives a newly opened connection to waiters that need a new one.
-  mutating func serveWaitersForNew(_ entry: Int, with connection: Int, _ actions: inout [Action]) {
-    while hasRoom(connection), let waiter = nextWaiterForNew(of: entry) {
+  mutating func serveWaitersForNew(_ entry: Int, with connection: Int, _ now: UInt64, _ actions: inout [Action]) {
+    while hasRoom(connection, now), let waiter = nextWaiterForNew(of: entry) {
       stopIdling(connection)
       use(connection, by: waiter, &actions)
     }
@@ -55,9 +57,11 @@ extension PoolState {
     return waiter
   }
 
-  func hasRoom(_ connection: Int) -> Bool {
+  /// Whether a connection can get one more request.
+  func hasRoom(_ connection: Int, _ now: UInt64) -> Bool {
     guard let state = connections[connection] else { return false }
-    return state.active < state.capacity
+    // A newly opened connection may be used once, whatever the lifetime.
+    return state.active < state.capacity && (now < state.retires || state.useCount == 0)
   }
 
   mutating func use(_ connection: Int, by waiter: Int, _ actions: inout [Action]) {
@@ -87,8 +91,10 @@ extension PoolState {
 
   /// Opens the connections that a key needs; without room, the key is blocked.
   mutating func openMore(_ entry: Int, _ actions: inout [Action]) {
+    guard !entries[entry].isPostponed else { return }
     guard !entries[entry].waitersForNew.isEmpty || !awaitsCapacity(entry) else { return }
     while entries[entry].missing > 0, !entries[entry].isBlocked {
+      guard mayOpenInTurn else { return postpone(entry) }
       if makeRoom(for: entry, &actions) {
         open(entry, &actions)
       } else {
@@ -96,7 +102,10 @@ extension PoolState {
       }
     }
     guard entries[entry].expected > 0 else { return }
-    while entries[entry].missingAhead > 0, fits(entry) { open(entry, &actions) }
+    while entries[entry].missingAhead > 0, fits(entry) {
+      guard mayOpenInTurn else { return postpone(entry) }
+      open(entry, &actions)
+    }
     // For future requests, nothing is closed and nothing waits for room.
     if entries[entry].missingAhead > 0 { entries[entry].expectWhatIsOpened() }
   }
@@ -129,10 +138,8 @@ extension PoolState {
 
   mutating func remove(_ connection: Int) {
     guard let state = connections.take(connection) else { return }
-    let host = entries[state.entry].key.limitedHost
-    let rest = (hosts[host] ?? 0) - 1
-    hosts[host] = rest > 0 ? rest : nil
-    if state.idleSince != nil { idleCount -= 1 }
+    hosts[entries[state.entry].host].connectionCount -= 1
+    if state.idleSince != nil { leaveIdleOrders(state) }
     entries[state.entry].active -= state.active
     entries[state.entry].removed(connection)
   }
@@ -140,18 +147,22 @@ extension PoolState {
   // MARK: - Idle connections
 
   mutating func becomeIdle(_ connection: Int, _ now: UInt64) {
-    guard let state = connections[connection], state.idleSince == nil else { return }
-    connections[connection]?.idleSince = now
+    guard var state = connections[connection], state.idleSince == nil else { return }
+    state.idleSince = now
+    idleOrder.append(connection, &state, in: &connections)
+    hosts[entries[state.entry].host].idle.append(connection, &state, in: &connections)
+    connections[connection] = state
     idleCount += 1
     // Whatever its current capacity: it may have changed since the connection was added.
     if !entries[state.entry].shared.isEmpty { entries[state.entry].shared.removeAll { $0 == connection } }
     entries[state.entry].idle.append(connection)
+    watch(connection)
   }
 
   mutating func stopIdling(_ connection: Int) {
     guard let state = connections[connection], state.idleSince != nil else { return }
     connections[connection]?.idleSince = nil
-    idleCount -= 1
+    leaveIdleOrders(state)
     if entries[state.entry].idle.last == connection {
       entries[state.entry].idle.removeLast()
     } else {
@@ -159,34 +170,17 @@ extension PoolState {
     }
   }
 
-  /// How long a connection may be idle: no longer than its server allows.
-  func idleNanoseconds(of state: PoolConnection) -> UInt64 { min(limits.idleNanoseconds, state.idleLimit) }
-
-  func isExpired(_ state: PoolConnection, _ now: UInt64) -> Bool {
-    guard let since = state.idleSince, now >= since, now - since >= idleNanoseconds(of: state) else { return false }
-    // A newly opened connection may be used once, whatever the lifetime.
-    return state.useCount > 0 || now > since
-  }
-
-  /// The connection that has been idle longest, among the connections under one limit or among all.
-  private func longestIdle(of host: LimitedHost<Key.Host>?) -> Int? {
-    guard idleCount > 0 else { return nil }
-    var found: (connection: Int, since: UInt64)?
-    for (connection, state) in connections {
-      guard let since = state.idleSince, host == nil || entries[state.entry].key.limitedHost == host
-      else { continue }
-      // If several became idle at the same time, the one that was opened first: the table has no order.
-      if let best = found, (since, connection) > (best.since, best.connection) { continue }
-      found = (connection, since)
-    }
-    return found?.connection
+  private mutating func leaveIdleOrders(_ state: PoolConnection) {
+    idleCount -= 1
+    idleOrder.remove(state, in: &connections)
+    hosts[entries[state.entry].host].idle.remove(state, in: &connections)
   }
 
   /// Closes the connections that have been idle longest, because the process has no descriptors left. Other requests
   /// of this pool do not get their room.
   mutating func giveUpIdle() -> [Action] {
     var actions: [Action] = []
-    while actions.count < Self.givenUpAtOnce, let connection = longestIdle(of: nil) { close(connection, &actions) }
+    while actions.count < Self.givenUpAtOnce, let connection = idleOrder.longest { close(connection, &actions) }
     return actions
   }
 
@@ -200,12 +194,12 @@ extension PoolState {
     if !blocked.isEmpty { serveBlocked(&actions) }
     let most = limits.idleNanoseconds == 0 ? 0 : max(0, limits.idle)
     guard idleCount > most else { return }
-    while idleCount > most, let connection = longestIdle(of: nil) { close(connection, &actions) }
+    while idleCount > most, let connection = idleOrder.longest { close(connection, &actions) }
     if !blocked.isEmpty { serveBlocked(&actions) }
   }
 
   /// Lets each blocked key open one connection in turn while there is room.
-  private mutating func serveBlocked(_ actions: inout [Action]) {
+  mutating func serveBlocked(_ actions: inout [Action]) {
     var refused = 0
     var taken = 0  // removed together: each removal moves the whole line
     // If none of them can have room, the long line is not searched.
@@ -238,19 +232,19 @@ extension PoolState {
 
   /// Whether a connection of the key can be opened now, if necessary by closing an idle one.
   private mutating func makeRoom(for entry: Int, _ actions: inout [Action]) -> Bool {
-    if isFull(entries[entry].key) {
-      guard let idle = longestIdle(of: entries[entry].key.limitedHost) else { return false }
+    if isHostFull(of: entry) {
+      guard let idle = hosts[entries[entry].host].idle.longest else { return false }
       close(idle, &actions)
     }
     if isFull {
-      guard let idle = longestIdle(of: nil) else { return false }
+      guard let idle = idleOrder.longest else { return false }
       close(idle, &actions)
     }
     return true
   }
 
   /// Whether a connection of the key can be opened without closing another one.
-  private func fits(_ entry: Int) -> Bool { !isFull && !isFull(entries[entry].key) }
+  private func fits(_ entry: Int) -> Bool { !isFull && !isHostFull(of: entry) }
 
   /// Whether the limit of all connections is reached.
   private var isFull: Bool {
@@ -260,9 +254,14 @@ extension PoolState {
 
   /// Whether the limit of a host's connections is reached for a key.
   func isFull(_ key: Key) -> Bool {
-    let limit = key.isForUpgrades ? limits.upgradesPerHost : limits.perHost
-    return limit.map { hosts[key.limitedHost, default: 0] >= max(1, $0) } ?? false
+    limit(for: key).map { hosts.connectionCount(to: key.limitedHost) >= max(1, $0) } ?? false
   }
+
+  private func isHostFull(of entry: Int) -> Bool {
+    limit(for: entries[entry].key).map { hosts[entries[entry].host].connectionCount >= max(1, $0) } ?? false
+  }
+
+  private func limit(for key: Key) -> Int? { key.isForUpgrades ? limits.upgradesPerHost : limits.perHost }
 
   /// The blocked key to which this key must yield a connection; nil if there is none.
   func entryToYield(for entry: Int) -> Int? {
@@ -271,7 +270,7 @@ extension PoolState {
     return blocked.first { index in
       let other = entries[index]
       // Closing a connection of this key must make room for one of the other.
-      guard index != entry, other.missing > 0, other.key.limitedHost == own.key.limitedHost || !isFull(other.key)
+      guard index != entry, other.missing > 0, other.host == own.host || !isHostFull(of: index)
       else { return false }
       let isMuchRicher = own.connectionCount > other.connectionCount + 1
       return isMuchRicher || other.connectionCount == 0 && own.grants >= Self.requestsPerTurn
@@ -295,6 +294,7 @@ extension PoolState {
     guard let entry = connections[connection]?.entry else { return }
     stopIdling(connection)
     connections[connection]?.isDraining = true
+    connections[connection]?.retires = .max
     entries[entry].shared.removeAll { $0 == connection }
   }
 }

@@ -10,7 +10,8 @@ import MartletEngine
 /// - A waiter takes the first connection of its key that becomes ready: one that another request has released, or a new
 ///   one. Waiters of a key are served in their order.
 /// - One connection is opened for each waiter. While it is not known whether a key's connections are multiplexed, one
-///   is opened for all of them; later as many as their capacity requires.
+///   is opened for all of them; later as many as their capacity requires. A turn of the caller's loop opens only a few
+///   of them (see `PoolState+Pace`).
 /// - If an opening fails, the waiter that has waited longest gets the failure, so every failure ends one wait, in
 ///   order. Connections for the other waiters are then opened all at once: one after another, each failure could take a
 ///   connect timeout.
@@ -18,6 +19,8 @@ import MartletEngine
 ///   connection of the same age. It gets the next one that is opened; at a limit, a released connection of its key is
 ///   closed for it.
 /// - The most recently used idle connection is used first; it is the most likely to be alive.
+/// - A connection that has reached its age gets no further request, and is closed after its last one (see
+///   `PoolState+Expiry`).
 /// - If the system has no descriptor for a connection, the current number of connections is the limit for a while.
 /// - At a limit, the connection of another key that has been idle longest is closed to make room. Keys without room
 ///   take turns (see `PoolState+Room`).
@@ -34,6 +37,8 @@ struct PoolState<Key: PoolKey>: Sendable {
     var idle: Int
     /// How long a connection may be idle, in nanoseconds; with 0 no connection is used again.
     var idleNanoseconds: UInt64
+    /// How many connections are opened before ``PoolState/finishTurn()``; no limit by default.
+    var openingsPerTurn = Int.max
   }
 
   /// The actions for the caller.
@@ -61,11 +66,19 @@ struct PoolState<Key: PoolKey>: Sendable {
   var connections = NumberTable<PoolConnection>()
   /// The waiters of all queues, with their places.
   var waiting = NumberTable<WaiterPlace>()
-  /// The number of connections under each limit of a host.
-  var hosts: [LimitedHost<Key.Host>: Int] = [:]
+  /// The hosts of the entries, with the connections under the limit of each.
+  var hosts = PoolHosts<Key.Host>()
+  /// The idle connections.
+  var idleOrder = IdleOrder(of: .all)
+  /// When connections expire; see `PoolState+Expiry`.
+  var expiries = ExpiryQueue()
   /// The entries with waiters but no room for a connection, in the order of their turns.
   var blocked: [Int] = []
   var idleCount = 0
+  /// The entries whose connections the next turn opens, in the order of their turns.
+  var postponed: [Int] = []
+  /// How many connections were opened in this turn.
+  var openedInTurn = 0
   /// How many connections the system has room for, as shown by the last opening; nil if that is not known.
   private(set) var descriptorLimit: Int?
   private var lastConnection = 0
@@ -123,8 +136,9 @@ extension PoolState {
   /// Returns the connection that ``useAvailable(for:now:)`` would give, and whether other requests may be using it.
   mutating func available(for key: Key, now: UInt64) -> (connection: Int, isShared: Bool)? {
     guard !isShutDown, blocked.isEmpty, let entry = index(of: key), entries[entry].waiters.isEmpty else { return nil }
-    if let shared = entries[entry].shared.first(where: hasRoom) { return (shared, true) }
-    guard let last = entries[entry].idle.last(where: hasRoom), let state = connections[last], !isExpired(state, now)
+    if let shared = entries[entry].shared.first(where: { hasRoom($0, now) }) { return (shared, true) }
+    guard let last = entries[entry].idle.last(where: { hasRoom($0, now) }), let state = connections[last],
+      !isExpired(state, now)
     else { return nil }
     return (last, false)
   }
@@ -156,6 +170,7 @@ extension PoolState {
   func isQueued(_ waiter: Int) -> Bool {
     guard let place = waiting[waiter] else { return false }
     let entry = entries[place.entry]
+    guard !entry.isPostponed else { return false }
     guard !entry.opening.isEmpty else { return true }
     guard let capacity = entry.capacity else { return false }
     let (product, overflows) = entry.opening.count.multipliedReportingOverflow(by: capacity)
@@ -188,15 +203,16 @@ extension PoolState {
   /// Adds an entry for a key, and returns its index. Once there are many, keys that are not in use are forgotten first.
   private mutating func addEntry(for key: Key) -> Int {
     if indices.count >= keyLimit {
-      for (key, index) in indices where entries[index].isUnused && !entries[index].isBlocked {
+      for (key, index) in indices where entries[index].isUnused && !entries[index].isInLine {
         indices[key] = nil
         lastIndex = nil
+        hosts.removeKey(ofHost: entries[index].host)
         unusedIndices.append(index)
       }
       keyLimit = max(1000, indices.count * 2)
     }
     let index = unusedIndices.popLast() ?? entries.count
-    let entry = PoolEntry(key)
+    let entry = PoolEntry(key, host: hosts.addKey(of: key.limitedHost))
     if index < entries.count { entries[index] = entry } else { entries.append(entry) }
     indices[key] = index
     return index
@@ -213,15 +229,19 @@ extension PoolState {
   ///     below 1 count as 1.
   ///   - first: how many it gets before ``changed(_:capacity:now:)``, if the capacity is only expected. Until then, no
   ///     other connection is opened for the requests that wait. nil if the capacity is known.
-  mutating func opened(_ connection: Int, capacity: Int, first: Int? = nil, now: UInt64) -> [Action] {
+  ///   - retires: when it has reached its age; the maximum for never.
+  mutating func opened(
+    _ connection: Int, capacity: Int, first: Int? = nil, retires: UInt64 = .max, now: UInt64
+  ) -> [Action] {
     guard let state = connections[connection], state.isOpening else { return [] }
     var actions: [Action] = []
     connections[connection]?.capacity = max(1, first ?? capacity)
     connections[connection]?.isUnconfirmed = first != nil
+    connections[connection]?.retires = retires
     connections[connection]?.isOpening = false
     entries[state.entry].opened(connection, capacity: max(1, capacity))
     becomeIdle(connection, now)
-    serveWaitersForNew(state.entry, with: connection, &actions)
+    serveWaitersForNew(state.entry, with: connection, now, &actions)
     serve(state.entry, now, &actions)
     // One multiplexed connection serves the waiters for which others are being opened.
     if capacity > 1 { closeSurplus(of: state.entry, &actions) }
@@ -308,13 +328,18 @@ extension PoolState {
 
   /// Lets a connection finish its requests and gives it no further ones: a GOAWAY arrived.
   mutating func drain(_ connection: Int, now: UInt64) -> [Action] {
-    guard let state = connections[connection] else { return [] }
+    guard connections[connection] != nil else { return [] }
     var actions: [Action] = []
+    drain(connection, now, &actions)
+    settle(now, &actions)
+    return actions
+  }
+
+  mutating func drain(_ connection: Int, _ now: UInt64, _ actions: inout [Action]) {
+    guard let state = connections[connection] else { return }
     startDraining(connection)
     if state.active == 0 { close(connection, &actions) }
     serve(state.entry, now, &actions)
-    settle(now, &actions)
-    return actions
   }
 
   /// Removes a closed connection. The caller decides what happens to the requests that used it.
@@ -329,30 +354,6 @@ extension PoolState {
     return actions
   }
 
-  /// Closes the connections whose idle lifetime has expired.
-  mutating func expire(now: UInt64) -> [Action] {
-    var actions: [Action] = []
-    for connection in connections.filter({ isExpired($0.value, now) }).map(\.number).sorted() {
-      close(connection, &actions)
-    }
-    settle(now, &actions)
-    return actions
-  }
-
-  /// When to call ``expire(now:)`` next; nil if no connection is idle. It looks at all connections, so do not call it
-  /// for every report.
-  var nextExpiry: UInt64? {
-    guard idleCount > 0 else { return nil }
-    return connections.values.compactMap { state in
-      guard let since = state.idleSince else { return nil }
-      let (expiry, overflows) = since.addingReportingOverflow(idleNanoseconds(of: state))
-      return overflows ? .max : expiry
-    }.min()
-  }
-
-  /// Sets after how much idle time, in nanoseconds, the server closes a connection. It holds until the next report.
-  mutating func limitIdling(of connection: Int, to time: UInt64) { connections[connection]?.idleLimit = time }
-
   /// Closes all connections that no request uses, and refuses all current and future waiters. A connection in use is
   /// closed when it is released.
   mutating func shutDown() -> [Action] {
@@ -362,11 +363,11 @@ extension PoolState {
       actions.append(.refuse(waiter: waiter))
     }
     waiting = NumberTable()
-    blocked = []
+    (blocked, postponed) = ([], [])
     for index in entries.indices {
       entries[index].waiters = WaiterQueue()
       entries[index].waitersForNew = WaiterQueue()
-      entries[index].isBlocked = false
+      (entries[index].isBlocked, entries[index].isPostponed) = (false, false)
       entries[index].expected = 0
     }
     for connection in connections.filter({ $0.value.active == 0 }).map(\.number).sorted() {
@@ -378,8 +379,11 @@ extension PoolState {
   /// Counts a connection that is about to be opened. Returns its number.
   mutating func addConnection(for entry: Int) -> Int {
     lastConnection += 1
-    connections[lastConnection] = PoolConnection(entry: entry)
-    hosts[entries[entry].key.limitedHost, default: 0] += 1
+    openedInTurn += 1
+    var state = PoolConnection(entry: entry)
+    state.cause = entries[entry].retirement.take()
+    connections[lastConnection] = state
+    hosts[entries[entry].host].connectionCount += 1
     entries[entry].startedOpening(lastConnection)
     return lastConnection
   }

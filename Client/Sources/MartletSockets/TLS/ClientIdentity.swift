@@ -24,7 +24,12 @@ struct ClientIdentity: ~Copyable {
     case .data(let data):
       self = try PKCS12Container(data, name: source.description, password: source.password ?? "").identity()
     case .pem(let certificate, let key):
-      self = try ClientIdentity(certificate: certificate, key: key, password: source.password)
+      self = try ClientIdentity(
+        certificate: (Self.content(of: certificate), "'\(certificate.path)'"),
+        key: (Self.content(of: key), "'\(key.path)'"), password: source.password)
+    case .pemData(let certificate, let key):
+      self = try ClientIdentity(
+        certificate: (certificate, "the certificate's data"), key: (key, "the key's data"), password: source.password)
     }
   }
 
@@ -67,12 +72,13 @@ struct ClientIdentity: ~Copyable {
 // MARK: - PEM
 
 extension ClientIdentity {
-  private init(certificate: URL, key: URL, password: String?) throws(HTTPError) {
-    let own = try Self.content(of: certificate)
-    let text = try Self.content(of: key)
-    let certificates = try Self.certificates(own, in: certificate.path)
+  /// A text, and its place for messages.
+  private typealias Text = (content: Data, place: String)
+
+  private init(certificate: Text, key: Text, password: String?) throws(HTTPError) {
+    let certificates = try Self.certificates(certificate.content, in: certificate.place)
     do {
-      let parsed = try Self.privateKey(text, in: key.path, password: password)
+      let parsed = try Self.privateKey(key.content, in: key.place, password: password)
       self.init(certificate: certificates[0], key: parsed, chain: Array(certificates.dropFirst()))
     } catch {
       for certificate in certificates { X509_free(certificate) }
@@ -81,7 +87,7 @@ extension ClientIdentity {
   }
 
   /// Returns the certificates of a text, which the caller frees; at least one.
-  private static func certificates(_ text: Data, in path: String) throws(HTTPError) -> [OpaquePointer] {
+  private static func certificates(_ text: Data, in place: String) throws(HTTPError) -> [OpaquePointer] {
     var reader = PEMReader(text)
     var certificates: [OpaquePointer] = []
     var isDamaged = false
@@ -91,15 +97,17 @@ extension ClientIdentity {
     }
     if !isDamaged, !reader.isDamaged, !certificates.isEmpty { return certificates }
     for certificate in certificates { X509_free(certificate) }
-    guard isDamaged || reader.isDamaged else { throw error("there is no certificate in PEM in '\(path)'") }
+    guard isDamaged || reader.isDamaged else { throw error("there is no certificate in PEM in \(place)") }
     throw error(
-      "the client certificate in '\(path)' cannot be read: certificate \(certificates.count + 1), or the text before "
+      "the client certificate in \(place) cannot be read: certificate \(certificates.count + 1), or the text before "
         + "it, is damaged")
   }
 
-  private static func privateKey(_ text: Data, in path: String, password: String?) throws(HTTPError) -> OpaquePointer {
+  private static func privateKey(
+    _ text: Data, in place: String, password: String?
+  ) throws(HTTPError) -> OpaquePointer {
     var reader = PEMReader(text)
-    while let block = reader.next() { try KeyDerivation.check(block.derivationSteps, in: "'\(path)'") }
+    while let block = reader.next() { try KeyDerivation.check(block.derivationSteps, in: place) }
     var request = PasswordRequest(password: password.map { Array($0.utf8) })
     let key = text.withUnsafeBytes { bytes -> OpaquePointer? in
       guard let bio = BIO_new_mem_buf(bytes.baseAddress, Int32(clamping: bytes.count)) else { return nil }
@@ -109,12 +117,12 @@ extension ClientIdentity {
     if let key { return key }
     let reason = TLSFailure.takeReasons()
     if request.isTooLong {
-      throw error("the password of the key in '\(path)' is longer than OpenSSL accepts", .badClientCertificatePassword)
+      throw error("the password of the key in \(place) is longer than OpenSSL accepts", .badClientCertificatePassword)
     }
-    guard request.wasAsked else { throw error("there is no private key in PEM in '\(path)' (\(reason))") }
+    guard request.wasAsked else { throw error("there is no private key in PEM in \(place) (\(reason))") }
     let what =
       password == nil ? "is encrypted, and there is no password" : "cannot be decrypted: is the password right?"
-    throw error("the client certificate's key in '\(path)' \(what) (\(reason))", .badClientCertificatePassword)
+    throw error("the client certificate's key in \(place) \(what) (\(reason))", .badClientCertificatePassword)
   }
 }
 

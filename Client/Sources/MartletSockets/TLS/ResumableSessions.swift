@@ -1,8 +1,13 @@
 #if os(Linux)
 import COpenSSL
-import Glibc
 @_spi(Toolkit) import MartletEngine
 import Synchronization
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
 
 /// A session that a server can resume: a ticket, or the identifier of a session of TLS 1.2.
 // SAFETY: OpenSSL counts the uses of a session atomically, and does not change one that is being resumed.

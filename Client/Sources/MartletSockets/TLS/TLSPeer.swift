@@ -1,7 +1,12 @@
 #if os(Linux)
-import Glibc
 import MartletEngine
 import MartletSemantics
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
 
 /// The server of a TLS session: the name or address that its certificate must have, and the port.
 struct TLSPeer: Sendable {

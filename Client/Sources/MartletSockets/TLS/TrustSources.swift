@@ -1,8 +1,13 @@
 #if os(Linux)
 import COpenSSL
-import Glibc
 import MartletEngine
 import MartletSemantics
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
 
 /// The sources of certificate authorities: files and folders. Files are read at once. Folders have one file per
 /// authority, named by the hash of its subject (`openssl rehash`), and are searched when an authority is needed.

@@ -1,10 +1,15 @@
 #if os(Linux)
 import COpenSSL
 import CSockets
-import Glibc
 @_spi(Toolkit) import MartletEngine
 import MartletSemantics
 import Synchronization
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
 
 /// The certificate authorities of contexts. They are parsed once per process for all contexts with the same sources,
 /// because a system's file with all authorities takes about 20 ms.
@@ -77,20 +82,6 @@ final class TrustStore: @unchecked Sendable {
     guard count > 0 || file.isSystems else {
       throw HTTPError(.tlsFailed, "\(what): there is no certificate in PEM", phase: .preparing)
     }
-  }
-}
-
-/// Distinguishes versions of a file's content without reading it.
-private struct FileVersion: Hashable, Sendable {
-  private var numbers: [Int] = []
-
-  init(_ path: String) {
-    var status = stat()
-    guard stat(path, &status) == 0 else { return }
-    numbers = [
-      Int(truncatingIfNeeded: status.st_dev), Int(truncatingIfNeeded: status.st_ino), Int(status.st_size),
-      status.st_mtim.tv_sec, status.st_mtim.tv_nsec,
-    ]
   }
 }
 #endif

@@ -39,6 +39,8 @@ final class Upgrade: Sendable {
   let stage = LoopBound(Stage.expected)
   /// How many more bytes its reader is known to need.
   let missing = Atomic(0)
+  /// Whether its user waited for input after the last write: the program is likely to await the answer to the next one.
+  let isAwaited = Atomic(false)
   /// Why nothing more can be written.
   private let failure = Mutex<(any Error)?>(nil)
   /// Whether the user has left after its last bytes: see ``DuplexStream/leave()``.

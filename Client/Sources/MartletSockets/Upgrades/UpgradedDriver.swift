@@ -1,7 +1,12 @@
 #if os(Linux)
-import Glibc
 @_spi(Transports) import MartletEngine
 import MartletSemantics
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
 
 /// Carries the bytes of a connection that is not used for HTTP any more. It belongs to the loop's thread.
 final class UpgradedDriver: ConnectionDriver, UpgradeCarrier {
@@ -27,7 +32,7 @@ final class UpgradedDriver: ConnectionDriver, UpgradeCarrier {
   func receive(_ bytes: UnsafeRawBufferPointer) {
     guard !bytes.isEmpty, !hasInputEnded else { return }
     if !hasAnswer {
-      isAnswering = connection.loop.now &- lastSending < connection.transport.options.blockingWait
+      isAnswering = connection.loop.now &- lastSending < connection.transport.options.fastAnswer
     }
     hasAnswer = true
     upgrade.input.push(.bytes(Data(bytes)))

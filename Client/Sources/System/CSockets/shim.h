@@ -21,6 +21,12 @@
 
 // Parts of the system's calls that Swift cannot use: packed structures, unions, addresses of several kinds. Nothing else.
 
+// Constants that are enums in one C library and numbers in another.
+static const int martlet_stream = SOCK_STREAM;
+static const uint32_t martlet_readable = EPOLLIN;
+static const uint32_t martlet_writable = EPOLLOUT;
+static const uint32_t martlet_broken = EPOLLERR | EPOLLHUP;
+static const uint32_t martlet_edge_triggered = EPOLLET;
 // Changes the events that epoll watches on a descriptor; the event carries `data`. Returns 0 or -1 and errno.
 static inline int martlet_watch(int epoll, int operation, int descriptor, uint32_t events, uint64_t data) {
   struct epoll_event event = {.events = events, .data = {.u64 = data}};

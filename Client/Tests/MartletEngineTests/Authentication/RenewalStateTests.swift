@@ -1,4 +1,4 @@
-@_spi(Credentials) import MartletEngine
+@_spi(Credentials) @testable import MartletEngine
 import Testing
 
 struct RenewalStateTests {
@@ -6,6 +6,7 @@ struct RenewalStateTests {
 
   private func text(_ decision: State.Decision?) -> String {
     switch decision {
+    case .leave: "leave"
     case .wait(let work): "wait for \(work)"
     case .start(_, _, let old): "start from \(old ?? "nothing")"
     case nil: "look again"
@@ -50,8 +51,6 @@ struct RenewalStateTests {
     let isRefused = state.refuse(old)
     #expect(isRefused && state.usable == nil)
     let first = state.renew(unlessNewerThan: nil, 1)
-    let isRefusedMeanwhile = state.refuse(old)
-    #expect(!isRefusedMeanwhile, "a renewal runs")
     _ = state.finish(renewal: renewal(first), with: "b")
 
     let isRefusedAfterwards = state.refuse(old)
@@ -69,6 +68,25 @@ struct RenewalStateTests {
     // The refused value is not used again, but the next renewal starts from it.
     #expect(state.usable == nil)
     #expect(text(state.renew(unlessNewerThan: nil, 2)) == "start from a")
+  }
+
+  @Test func aValueThatIsRefusedWhileItIsRenewedStaysRefused() throws {
+    var state = State("a")
+    let early = state.renew(unlessNewerThan: state.usable, 1)
+    let isRefused = state.refuse(try #require(state.latest))
+    #expect(isRefused)
+    _ = state.finish(renewal: renewal(early), with: nil)
+
+    #expect(state.usable == nil)
+    #expect(text(state.renew(unlessNewerThan: nil, 2)) == "start from a")
+  }
+
+  @Test func whoHasSignedOutNeitherStartsNorAwaitsARenewal() {
+    var state = State(nil)
+    #expect(text(state.renew(unlessNewerThan: nil, 1, hasSignedOut: true)) == "leave")
+    #expect(state.runningWork == nil)
+    _ = state.renew(unlessNewerThan: nil, 2)
+    #expect(text(state.renew(unlessNewerThan: nil, 3, hasSignedOut: true)) == "leave")
   }
 
   @Test func replacingTheValueEndsTheWaitAndDiscardsTheRenewal() {
@@ -97,16 +115,16 @@ struct RenewalStateTests {
     var state = State("a")
     let old = try #require(state.idle)
     _ = state.use("b")
-    state.remove(old)
-    #expect(state.usable?.value == "b")
+    let isOldRemoved = state.remove(old)
+    #expect(!isOldRemoved && state.usable?.value == "b")
     let current = try #require(state.idle)
     let first = state.renew(unlessNewerThan: current, 1)
-    state.remove(current)
+    let isRemovedMeanwhile = state.remove(current)
     _ = state.finish(renewal: renewal(first), with: nil)
-    #expect(state.usable?.value == "b", "a renewal ran")
+    #expect(!isRemovedMeanwhile && state.usable?.value == "b", "a renewal ran")
 
-    state.remove(current)
-    #expect(state.number == nil)
+    let isRemoved = state.remove(current)
+    #expect(isRemoved && state.number == nil)
   }
 
   @Test func numbersGrow() {

@@ -76,7 +76,7 @@ struct SecrecyTests {
     configuration.fields = [.authorization: "hidden"]
     var jarAndStore: [(String, any Sendable)] = []
     if let jar = configuration.cookies { jarAndStore.append(("CookieJar", jar)) }
-    return jarAndStore + [
+    return try jarAndStore + connectionValues() + [
       ("AccessToken", AccessToken("hidden", refreshToken: "hidden")), ("AuthenticationChallenge", challenge),
       ("AttemptRecord", AttemptRecord(request: request.head, response: response, reason: "again")),
       ("Attempt", Attempt(number: 1, request: request, sent: request, history: [])), ("Cookie", cookie),
@@ -86,6 +86,11 @@ struct SecrecyTests {
         DownloadResumption(
           url: target, file: URL(filePath: "/tmp/x"), byteCount: 1, size: 2, validator: "\"v\"", identity: nil)
       ),
+      ("FileDownload", FileDownload(request, to: URL(filePath: "/tmp/x"))),
+      (
+        "FileDownload.Update",
+        FileDownload.Update.ended(0, .success(HTTPResponse(status: .ok, fields: response.fields, url: target)))
+      ),
       ("HTTPFields", request.fields), ("HTTPRequest", request),
       ("HTTPResponse", HTTPResponse(status: .ok, fields: response.fields, url: target)),
       ("HTTPError", HTTPError(.other, "x").addingContext(request: request.head, response: response, history: [])),
@@ -94,7 +99,30 @@ struct SecrecyTests {
       ("RequestBody", request.body), ("RequestHead", request.head), ("ResponseHead", response),
       ("Rejection", try #require(Rejection(of: request, by: response))), ("SessionConfiguration", configuration),
       ("HTTPSession", HTTPSession(transport: MockTransport { _ in .text("") }, configuration: configuration)),
+      (
+        "ServerSentEvents",
+        HTTPSession(transport: MockTransport { _ in .text("") }, configuration: configuration).events(for: request)
+      ),
       ("DefaultFieldsInterceptor", DefaultFieldsInterceptor([.authorization: "hidden"])),
+    ]
+  }
+
+  /// Values of connections: keys in memory, and a store that has other values, too.
+  private static func connectionValues() throws -> [(name: String, value: any Sendable)] {
+    let secret = Data("hidden".utf8)
+    let certificate = ClientCertificate.pem(certificate: secret, key: secret, password: "hidden")
+    var connection = ConnectionConfiguration()
+    connection.tls.clientCertificate = certificate
+    let settings = TLSSettings.OriginSettings(clientCertificate: .pkcs12(data: secret, password: "hidden"))
+    connection.tls.originSettings = { _ in settings }
+    let store = MemoryKeyValueStore()
+    store.set(secret, for: "token")
+    var options = RequestOptions()
+    (options.maximumRate, options.minimumRate) = (RateShare(bytesPerSecond: 1), MinimumRate(bytesPerSecond: 1))
+    return [
+      ("ClientCertificate", certificate), ("TLSSettings", connection.tls), ("TLSSettings.OriginSettings", settings),
+      ("ConnectionConfiguration", connection), ("MemoryKeyValueStore", store),
+      ("StrictTransportSecurity", StrictTransportSecurity(store: store)), ("RequestOptions", options),
     ]
   }
 

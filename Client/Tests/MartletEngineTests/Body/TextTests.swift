@@ -35,7 +35,8 @@ struct TextTests {
   }
 
   @Test(arguments: [
-    ("text/plain; charset=shift_jis", "the body has the charset 'shift_jis', which is not supported"),
+    ("text/plain; charset=utf-7", "the body has the charset 'utf-7', which is not supported"),
+    ("text/plain; charset=shift_jis", "the body is not valid in shift_jis, the charset of its Content-Type"),
     ("text/plain; charset=UTF-8", "the body is not valid in UTF-8, the charset of its Content-Type"),
     ("text/plain", "the body is not valid in utf-8, the default"),
   ])
@@ -46,6 +47,29 @@ struct TextTests {
     #expect(error?.message.hasPrefix(message) == true)
     #expect(error?.body == Data([0xFF]))
     #expect(error?.response?.status == .ok && error?.request?.url == server.url)
+  }
+
+  @Test func textOfOldServersIsDecodedWholeAndByLines() async throws {
+    let bytes = Data([0x93, 0xFA, 0x0A, 0x96, 0x7B, 0x0D, 0x0A, 0x61, 0xFF])
+    let server = try server(bytes, type: "text/plain; charset=Shift_JIS")
+    let request = HTTPRequest(.get, server.url)
+    let (data, response) = try await session.data(for: request)
+    #expect(try response.text(of: data.dropLast(), invalid: .refused) == "日\n本\r\na")
+    #expect(try response.text(of: data, invalid: .replaced) == "日\n本\r\na\u{FFFD}")
+
+    var lines: [String] = []
+    for try await line in try await session.bytes(for: request).0.lines(in: "sjis", invalid: .replaced) {
+      lines.append(line)
+    }
+    #expect(lines == ["日", "本", "a\u{FFFD}"])
+    for (charset, message) in [
+      ("sjis", "line 3 is not valid in sjis"), ("utf-7", "the charset 'utf-7' is not supported for lines"),
+      ("utf-16", "the charset 'utf-16' is not supported for lines"),
+    ] {
+      let body = try await session.bytes(for: request).0
+      let error = await #expect(throws: HTTPError.self) { for try await _ in body.lines(in: charset) {} }
+      #expect(error?.message == message)
+    }
   }
 
   @Test func textOfAnUnexpectedStatusIsAnError() async throws {

@@ -122,6 +122,39 @@ struct CacheTransactionTests {
     transaction.finish(.stored)
     #expect(!transaction.isRegistered)
   }
+
+  @Test func aRemovalDoesNotIncludeTheResponseToTheRequestThatCausesIt() async throws {
+    let (own, other) = (transaction(), transaction())
+    own.register()
+    other.register()
+
+    await cache.remove(.key(own.key), for: own)
+    #expect(own.isRegistered)
+    #expect(!other.isRegistered)
+
+    await cache.remove(.key(own.key), for: other)
+    #expect(!own.isRegistered, "another request has caused this one")
+    await cache.remove(.key(own.key), for: own)
+    #expect(!own.isRegistered, "its own removal does not undo the earlier one")
+    let later = transaction()
+    later.register()
+    #expect(later.isRegistered)
+  }
+
+  @Test func removalsThatAreForgottenIncludeEveryResponse() async throws {
+    let (early, late) = (transaction(), transaction())
+    early.register()
+    try await cache.remove(.url("http://b.example/0"))
+    late.register()
+
+    for index in 1...1000 {
+      #expect(early.isRegistered)
+      try await cache.remove(.url("http://b.example/\(index)"))
+    }
+
+    #expect(!early.isRegistered)
+    #expect(late.isRegistered)
+  }
 }
 
 /// Identical requests of a session at the same time.

@@ -1,4 +1,5 @@
 @_spi(Toolkit) import MartletEngine
+import Synchronization
 import Testing
 
 @Suite("LRU storage", .timeLimit(.minutes(5)))
@@ -79,6 +80,23 @@ struct LRUStorageTests {
     #expect(storage.set("4", cost: 10, for: 4) == ["0"])
     #expect(Set(storage.keys) == [2, 3, 4])
     #expect(Set(storage.values) == ["used 2", "used 3", "4"])
+  }
+
+  @Test func fewValuesInUseArePassedOverAtATime() {
+    let looks = Mutex(0)
+    var storage = LRUStorage<Int, Int>(countLimit: 1000) { value in
+      looks.withLock { $0 += 1 }
+      return value < 1000
+    }
+    for value in 0..<1000 { storage.set(value, for: value) }
+
+    for value in 1000..<1100 { storage.set(value, for: value) }
+
+    #expect(looks.withLock { $0 } <= 100 * 9)
+    // Those that are not in use are removed when they are found: the limit is not exceeded for good.
+    for value in 1100..<2000 { storage.set(value, for: value) }
+    #expect(storage.count < 1300)
+    #expect((0..<1000).allSatisfy { storage.value(for: $0) == $0 })
   }
 
   @Test func valuesInTheMiddleCanBeRemoved() {

@@ -1,7 +1,8 @@
 import CallDoubles
-@_spi(Transports) import MartletEngine
+@_spi(Toolkit) @_spi(Transports) import MartletEngine
 import MartletTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("Shared work", .timeLimit(.minutes(5)))
@@ -40,6 +41,29 @@ struct SharedWorkTests {
 
     for caller in callers { #expect(try await caller.value == 1) }
     #expect(works.waiterCount(for: "a") == 0)
+  }
+
+  /// The graph of waits knows works by their address, which a later work must not get while the wait lasts.
+  @Test func aWorkThatWaitsIsKeptUntilItsWaitEnds() async throws {
+    let works = SharedWork<String, Int>()
+    let gate = Gate()
+    weak var outer: RunningWork<Void>?
+    let inner: Task<Int?, any Error>
+    do {
+      let work = RunningWork<Void>(owner: UniqueID())
+      outer = work
+      inner = try await work.context.perform {
+        try await join(works, "a") {
+          try await gate.wait()
+          return 1
+        }
+      }
+      work.finish(.success(()))
+    }
+    #expect(outer != nil)
+    gate.open()
+    #expect(try await inner.value == 1)
+    try await until { outer == nil }
   }
 
   @Test func keysDoNotWaitForEachOther() async throws {

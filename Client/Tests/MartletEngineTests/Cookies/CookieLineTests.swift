@@ -1,6 +1,6 @@
 import Foundation
-@testable import MartletEngine
-import MartletSemantics
+@_spi(Stores) @testable import MartletEngine
+@_spi(Toolkit) import MartletSemantics
 import Synchronization
 import TestSupport
 import Testing
@@ -77,5 +77,36 @@ struct CookieLineTests {
     try await jar.store(setCookie: ["c=1"], for: url("https://c.example/"))
 
     #expect(Set(try await jar.allCookies().map(\.name)) == ["a", "c"])
+  }
+
+  /// The cookies of a site with many hosts are found by their domains.
+  @Test
+  func ofASiteWithManyCookiesARequestGetsTheSameAsOfOneWithFew() async throws {
+    let (store, many) = (MemoryCookieStore(), CookieJar())
+    let jar = CookieJar(store: store)
+    let hosts = ["example.com", "a.example.com", "b.a.example.com", "aexample.com.example.com"]
+    for index in 0..<120 {
+      let host = index < 40 ? hosts[index % 4] : "h\(index).example.com"
+      let lines = ["n\(index)=1; Path=/\(index % 3 == 0 ? "dir" : "")", "d\(index)=1; Domain=\(host)"]
+      for jar in [jar, many] { try await jar.store(setCookie: lines, for: url("https://\(host)/dir/")) }
+    }
+    // Changes in the middle, at the end and of the order.
+    for jar in [jar, many] {
+      try await jar.store(setCookie: ["n1=2; Path=/", "n5=; Max-Age=0; Path=/"], for: url("https://a.example.com/"))
+      try await jar.removeCookies { $0.name.hasSuffix("7") }
+    }
+    #expect(try await store.cookies(in: "example.com").count > 200)
+
+    for host in hosts + ["c.b.a.example.com", "h50.example.com", "none.example.com"] {
+      let request = HTTPRequest(.get, url("https://\(host)/dir/page"))
+      let all = CookieList(try await store.cookies(in: "example.com"))
+      let target = try #require(CookieRequest(request.url))
+      let expected = CookieList.header(all.cookies(for: target, in: .init(), now: .now))
+      #expect(jar.immediateLine(for: request, in: .init())?.fields[.cookie] == expected)
+      #expect(try await many.cookieHeader(for: request.url) == expected)
+      let found = store.immediateCookies(in: "example.com", for: host)
+      #expect(found.count < 60)
+      #expect(store.immediateCookies(in: "example.com").count == all.cookies.count)
+    }
   }
 }

@@ -227,6 +227,68 @@ struct EventStreamTests {
     #expect(error?.response?.status == response.status)
   }
 
+  /// A deployment: the stream ends, a load balancer refuses connections for a while, and the server returns.
+  @Test func aStreamOutlivesADeployment() async throws {
+    let transport = ScriptedTransport(
+      [stream("id: 1\ndata: a\n\n"), .status(.badGateway), .status(.serviceUnavailable), .status(.gatewayTimeout)]
+        + [
+          .status(.serviceUnavailable, fields: [.retryAfter: "120"]),
+          .status(.tooManyRequests, fields: [.retryAfter: "1"]), stream("data: b\n\n"), .status(.noContent),
+        ])
+    var events = session(transport, random: 1).events(for: HTTPRequest(.get, origin))
+    events.reconnectStatuses = ServerSentEvents.temporaryStatuses
+    let task = Task { [events] in try await collect(events) }
+
+    // the growing delay, the longer one that the server asks for, a shorter one, and the first of a new series
+    for seconds in [4, 4, 5, 7, 120, 19, 4] {
+      try await until { clock.pendingWakeUps == [.seconds(seconds)] }  // the body of a refusal has a limit, too
+      clock.advance(by: .seconds(seconds))
+    }
+
+    #expect(try await task.value.map(\.data) == ["a", "b"])
+    #expect(transport.requests.map { $0.fields["Last-Event-ID"] } == [nil] + Array(repeating: "1", count: 7))
+  }
+
+  @Test func refusalsCountAsFailures() async throws {
+    let refusal = MockResponse.text("deploying", status: .serviceUnavailable)
+    let transport = ScriptedTransport(refusal, refusal)
+    var events = session(transport).events(for: HTTPRequest(.get, origin))
+    events.reconnectStatuses = [.serviceUnavailable]
+    events.failureLimit = 2
+    let task = Task { [events] in try await collect(events) }
+    try await until { clock.pendingWakeUps == [.seconds(3)] }
+    clock.advance(by: .seconds(3))
+    let error = await #expect(throws: HTTPError.self) { try await task.value }
+    #expect(error?.response?.status == .serviceUnavailable)
+    #expect(error?.body == Data("deploying".utf8))
+  }
+
+  /// The delay neither overflows nor exceeds its limit, and nothing accumulates.
+  @Test func aStreamWaitsForDays() async throws {
+    let days = 2000
+    let transport = ScriptedTransport(Array(repeating: .status(.badGateway), count: days) + [.status(.noContent)])
+    var events = session(transport, random: 1).events(for: HTTPRequest(.get, origin))
+    events.reconnectStatuses = ServerSentEvents.temporaryStatuses
+    let task = Task { [events] in try await collect(events) }
+    for _ in 0..<days {
+      try await until { clock.pendingWakeUps.count == 1 && clock.pendingWakeUps != [.seconds(10)] }
+      clock.advance(by: .seconds(63))
+    }
+    #expect(try await task.value.isEmpty)
+  }
+
+  @Test(arguments: [
+    (HTTPMethod.get, HTTPStatus.notFound), (.get, .internalServerError), (.get, .unauthorized),
+    (.post, .serviceUnavailable),
+  ])
+  func otherRefusalsEndTheSequence(_ method: HTTPMethod, _ status: HTTPStatus) async throws {
+    var events = session(ScriptedTransport(.status(status))).events(for: HTTPRequest(method, origin))
+    events.reconnectStatuses = ServerSentEvents.temporaryStatuses
+    let task = Task { [events] in try await collect(events) }
+    let error = await #expect(throws: HTTPError.self) { try await task.value }
+    #expect(error?.response?.status == status)
+  }
+
   @Test func errorThatNoNewConnectionCanMendEndsTheSequence() async throws {
     let events = session(ScriptedTransport(.failure(HTTPError(.untrustedCertificate, "who is this?"))))
       .events(for: HTTPRequest(.get, origin))

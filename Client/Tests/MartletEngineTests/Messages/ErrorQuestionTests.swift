@@ -30,6 +30,7 @@ struct ErrorQuestionTests {
     Row(.responseTimeout, in: .waiting, "unreachable", "transient", "timeout"),
     Row(.responseTimeout, in: .connecting, "unsent", "unreachable", "transient", "timeout"),
     Row(.idleTimeout, in: .receiving, "unreachable", "transient", "timeout"),
+    Row(.tooSlow, in: .receiving, "transient", "timeout"), Row(.tooSlow, in: .sending, "transient", "timeout"),
     Row(.deadlineExceeded, in: .receiving, "transient", "timeout"),
     Row(.poolTimeout, in: .queued, "unsent", "transient", "timeout"),
     Row(.concurrencyLimit, "unsent", "transient"), Row(.rateLimited, "unsent", "transient"),

@@ -324,7 +324,7 @@ struct ConnectionPoolTests {
 
     try await transport.preconnect(to: server.url)
 
-    let context = try await transport.identity.context(in: nil)
+    let context = try await transport.identity.context(for: origin).context
     let peer = try TLSPeer(host: origin.host, port: origin.port)
     let key = ResumableSessions.Key(peer: peer, protocols: ["h2", "http/1.1"])
     try await until { context.resumable.take(for: key, pins: context.verification) != nil }

@@ -130,7 +130,8 @@ struct HandshakeTests {
   @Test func aConnectionThatEndsDuringTheFirstStepFailsAfterIt() async throws {
     let server = try LoopbackServer(accept: { _ in .close }) { _ in .text("plain") }
     let other = try LoopbackServer { _ in .text("other") }
-    let transport = transport(), held = try await hold()
+    // Without files, which would be looked at before the first step.
+    let transport = transport { $0.tls.authorities = nil }, held = try await hold()
     let target = try #require(URL(string: "https://127.0.0.1:\(server.port)/"))
     let task = Task { try await text(transport, target) }
     try await until { threads.waiting == 1 }
@@ -140,6 +141,18 @@ struct HandshakeTests {
     let error = await #expect(throws: HTTPError.self) { _ = try await task.value }
     #expect(error?.kind == .tlsFailed && error?.phase == .securing)
     #expect(error?.message.contains("the server closed the connection before it answered") == true)
+  }
+
+  /// The end arrives while the files of the TLS settings are looked at, or a moment later.
+  @Test func aConnectionThatEndsBeforeTheFirstStepFails() async throws {
+    let server = try LoopbackServer(accept: { _ in .close }) { _ in .text("plain") }
+    let transport = transport()
+    let target = try #require(URL(string: "https://127.0.0.1:\(server.port)/"))
+    for _ in 0..<20 {
+      let error = await #expect(throws: HTTPError.self) { _ = try await text(transport, target) }
+      #expect(error?.kind == .tlsFailed || error?.kind == .connectionLost)
+      #expect(error?.phase == .securing && error?.isUnsent == true)
+    }
   }
 
   // MARK: - Bytes during a step

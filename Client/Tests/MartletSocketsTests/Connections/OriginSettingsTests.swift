@@ -309,7 +309,7 @@ struct OriginSettingsTests {
     let identity = TLSIdentity(settings, within: nil)
     let origin = try #require(Origin(first.url))
     weak var oldest: TLSContext?
-    do { oldest = try await identity.context(for: origin) }
+    do { oldest = try await identity.context(for: origin).context }
 
     for next in 1..<64 {
       number.withLock { $0 = next }
@@ -317,10 +317,10 @@ struct OriginSettingsTests {
     }
     #expect(oldest != nil)
     number.withLock { $0 = 0 }
-    #expect(try await identity.context(for: origin) === oldest)
+    #expect(try await identity.context(for: origin).context === oldest)
     weak var second: TLSContext?
     number.withLock { $0 = 1 }
-    do { second = try await identity.context(for: origin) }
+    do { second = try await identity.context(for: origin).context }
     for next in 64..<128 {
       number.withLock { $0 = next }
       _ = try await identity.context(for: origin)

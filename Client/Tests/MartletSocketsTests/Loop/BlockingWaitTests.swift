@@ -35,6 +35,41 @@ struct BlockingWaitTests {
     #expect(server.requests.last?.connection == 1)
   }
 
+  @Test(arguments: 2...6) func requestsOfFewCallersGetTheirResponses(_ callers: Int) async throws {
+    let server = try LoopbackServer { request in .text(request.path) }
+    let session = Self.session()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for caller in 0..<callers {
+        group.addTask {
+          for number in 0..<200 {
+            let (data, _) = try await session.data(for: HTTPRequest(.get, server.url("/\(caller)/\(number)")))
+            #expect(String(decoding: data, as: UTF8.self) == "/\(caller)/\(number)")
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(server.requests.count == callers * 200)
+  }
+
+  /// A request on its caller's thread must not overtake work that was submitted before it.
+  @Test func aQueueIsIdleWhileItsLoopSleepsAndNothingIsSubmitted() {
+    let queue = JobQueue<Int>(wakeUp: EventLoop.makeWakeUp())
+    #expect(!queue.isIdle)
+    #expect(queue.mayFallAsleep())
+    #expect(queue.isIdle)
+    queue.submit { _ in }
+    #expect(!queue.isIdle)
+    #expect(!queue.mayFallAsleep())
+    #expect(!queue.isIdle)
+
+    var jobs: [JobQueue<Int>.Job] = []
+    queue.drain(into: &jobs)
+    #expect(jobs.count == 1 && queue.mayFallAsleep() && queue.isIdle)
+    queue.awake()
+    #expect(!queue.isIdle)
+  }
+
   /// The response's body is larger than the bytes that are received at once.
   @Test func aLargeResponseArrivesWhole() async throws {
     let (small, large) = (Data("small".utf8), Data((0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 / 7) }))

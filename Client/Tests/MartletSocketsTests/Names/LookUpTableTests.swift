@@ -42,6 +42,26 @@ struct LookUpTableTests {
     #expect(ask(&table, "a", now: 60 * second) == "start")
   }
 
+  /// A connection that replaces one of the shortest possible age finds no result that is as old as that one.
+  @Test(arguments: [(nil, 60), (10, 9), (60, 54), (100, 60), (0, 0)] as [(UInt64?, UInt64)])
+  func addressesAreKeptNoLongerThanConnections(_ lifetime: UInt64?, seconds: UInt64) {
+    var table = Table(workerLimit: 4, connectionLifetime: lifetime.map { $0 * second })
+    _ = table.finish("a", with: addresses, now: 0)
+    if seconds > 0 { #expect(ask(&table, "a", now: seconds * second - 1) == "[127.0.0.1]") }
+    #expect(ask(&table, "a", now: seconds * second) == "start")
+  }
+
+  @Test func resultsCanBeForgotten() {
+    var table = Table(workerLimit: 4)
+    _ = table.finish("a", with: addresses, now: 0)
+    table.forget()
+    #expect(ask(&table, "a", id: 1) == "start")
+    #expect(table.takeHost() == "a")
+    table.forget()  // a look-up in progress continues
+    #expect(ask(&table, "a", id: 2) == "wait")
+    #expect(table.finish("a", with: addresses, now: 0).sorted() == [1, 2])
+  }
+
   @Test func noMoreWorkersRunThanAllowed() {
     var table = Table(workerLimit: 2)
     #expect(["a", "b", "c", "d"].map { ask(&table, $0) } == ["start", "start", "wait", "wait"])

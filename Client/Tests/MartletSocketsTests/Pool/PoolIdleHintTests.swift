@@ -14,11 +14,12 @@ struct PoolIdleHintTests {
     pool.limitIdling(of: 3, to: 4)
     pool.limitIdling(of: 4, to: 0)
     for connection in 1...4 { _ = pool.released(connection, now: 1) }
-    #expect(pool.nextExpiry == 1)
+    #expect(pool.nextCheck == 1)
     #expect(pool.expire(now: 1) == [.close(connection: 4)])
-    #expect(pool.nextExpiry == 5)
+    #expect(pool.nextCheck == 5)
     #expect(pool.expire(now: 4) == [])
     #expect(pool.request(5, for: "a", now: 5) == [.close(connection: 3), .use(connection: 2, waiter: 5)])
-    #expect(pool.nextExpiry == 11)
+    #expect(pool.expire(now: 10) == [])
+    #expect(pool.nextCheck == 11)
   }
 }

@@ -11,9 +11,10 @@ struct PoolModelTests {
     arguments: [
       TestPool.Limits.wide(), .wide(perHost: 2), .wide(total: 3), .wide(perHost: 2, total: 4, idle: 1),
       .wide(total: 1), .wide(perHost: 3, total: 5, idle: 0), .wide(perHost: 3, idleNanoseconds: 0),
-    ], [1, 2, 3] as [UInt64])
+      .wide(openingsPerTurn: 1), .wide(perHost: 2, total: 4, idle: 1, openingsPerTurn: 1),
+    ], [1, 2, 3, 4, 5, 6] as [UInt64])
   func invariantsHold(_ limits: TestPool.Limits, seed: UInt64) {
-    var model = PoolModel(limits, seed: seed)
+    var model = PoolModel(limits, seed: seed, lifetime: seed > 3 ? 1_000_000 : nil)
     for step in 0..<1000 {
       let operation = model.step()
       let problems = model.problems()
@@ -31,7 +32,9 @@ extension PoolModelTests {
   /// After a schedule in which some waiters have already given up, all others do. Then the pool has no trace of them,
   /// and works as before.
   @Test(
-    arguments: [TestPool.Limits.wide(), .wide(perHost: 2), .wide(perHost: 2, total: 4, idle: 1)],
+    arguments: [
+      TestPool.Limits.wide(), .wide(perHost: 2), .wide(perHost: 2, total: 4, idle: 1), .wide(openingsPerTurn: 1),
+    ],
     1...20 as ClosedRange<UInt64>)
   func cancelledWaitersLeaveNothingBehind(_ limits: TestPool.Limits, seed: UInt64) {
     var model = PoolModel(limits, seed: seed)
@@ -69,22 +72,35 @@ private struct PoolModel {
   private var needsNew: [Int: Set<Int>] = [:]
   private var draining: Set<Int> = []
   private var suspended: Set<Int> = []
+  /// The ages at which connections retire.
+  private var retirements: [Int: UInt64] = [:]
+  private var served: Set<Int> = []
   private let limits: TestPool.Limits
+  private let lifetime: UInt64?
   private var random: SeededGenerator
   private var now: UInt64 = 0
   private var actionProblems: [String] = []
 
-  init(_ limits: TestPool.Limits, seed: UInt64) {
-    self.limits = limits
+  /// - Parameter lifetime: the longest lifetime of a connection; nil for no limit.
+  init(_ limits: TestPool.Limits, seed: UInt64, lifetime: UInt64? = nil) {
+    (self.limits, self.lifetime) = (limits, lifetime)
     pool = TestPool(limits)
     random = SeededGenerator(seed: seed)
   }
 
   // MARK: - Operations
 
+  /// Performs an operation. Several may belong to a turn.
   mutating func step() -> String {
+    let operation = operate()
+    guard Int.random(in: 0..<3, using: &random) > 0 else { return operation }
+    take(pool.finishTurn())
+    return operation + ", end of the turn"
+  }
+
+  private mutating func operate() -> String {
     now += UInt64.random(in: 0...200_000, using: &random)
-    switch Int.random(in: 0..<25, using: &random) {
+    switch Int.random(in: 0..<27, using: &random) {
     case 0..<7:
       let key = TestKey(
         ["a", "b", "c", "A", "B"].randomElement(using: &random) ?? "a", identity: .random(in: 0...1, using: &random))
@@ -110,6 +126,13 @@ private struct PoolModel {
       take(pool.forgetDescriptorLimit(now: now))
       return "forget the lack of room"
     case 22, 23: return suspend()
+    case 24 where Int.random(in: 0..<4, using: &random) == 0:
+      draining.formUnion(connections.keys)
+      take(pool.drainAll(now: now))
+      return "drain all"
+    case 25 where Int.random(in: 0..<4, using: &random) == 0:
+      take(pool.closeIdle())
+      return "close the idle ones"
     default:
       take(pool.expire(now: now))
       return "expire"
@@ -120,7 +143,9 @@ private struct PoolModel {
     guard let (connection, key) = opening else { return "nothing" }
     let capacity = key.mayMultiplex && key.host == "A" ? Int.random(in: 2...4, using: &random) : 1
     connections[connection]?.state = .open(capacity: capacity)
-    take(pool.opened(connection, capacity: capacity, now: now))
+    let retires = lifetime.map { now + UInt64.random(in: 0...$0, using: &random) } ?? .max
+    retirements[connection] = retires
+    take(pool.opened(connection, capacity: capacity, retires: retires, now: now))
     return "opened \(connection)"
   }
 
@@ -222,7 +247,9 @@ private struct PoolModel {
     }
     for _ in 0..<100_000 {
       if open() != "nothing" { continue }
-      if release() == "nothing" { break }
+      if release() != "nothing" { continue }
+      guard pool.hasPostponed else { break }
+      take(pool.finishTurn())
     }
   }
 
@@ -257,6 +284,9 @@ private struct PoolModel {
         }
         states[waiter] = .using(connection)
         if needsNew[waiter]?.contains(connection) == true { actionProblems.append("\(action), which is not new") }
+        if !served.insert(connection).inserted, isRetired(connection) {
+          actionProblems.append("\(action), which has reached its age")
+        }
         let count = uses(of: connection)
         if case .open(let capacity) = used.state, count <= capacity, !draining.contains(connection),
           !suspended.contains(connection)
@@ -275,6 +305,8 @@ private struct PoolModel {
     }
   }
 
+  private func isRetired(_ connection: Int) -> Bool { retirements[connection].map { $0 <= now } ?? false }
+
   private func uses(of connection: Int) -> Int { states.values.count { $0 == .using(connection) } }
 
   func problems() -> [String] {
@@ -290,13 +322,30 @@ private struct PoolModel {
     for entry in pool.entries where Set(entry.shared).count < entry.shared.count {
       problems.append("a connection is shared twice: \(entry.shared)")
     }
-    for entry in pool.entries where entry.expected > 0 && entry.opening.isEmpty {
+    for entry in pool.entries where entry.expected > 0 && entry.opening.isEmpty && !entry.isPostponed {
       problems.append("\(entry.key) expects requests, and opens nothing for them")
     }
+    problems += problemsOfExpiry()
     for (key, statistics) in pool.statistics { problems += self.problems(of: key, statistics) }
     for case (let waiter, .waiting(let key)) in states {
       problems += starvation(of: key, needsNew[waiter] != nil, idle.keys.sorted(), hosts)
     }
+    return problems
+  }
+
+  /// The order of the idle connections and the next expiry are those that a look at all connections finds.
+  private func problemsOfExpiry() -> [String] {
+    let idle = pool.connections.compactMap { connection, state in state.idleSince.map { (since: $0, connection) } }
+    let oldest = idle.map(\.since).min()
+    var problems: [String] = []
+    if pool.idleOrder.longest.flatMap({ pool.connections[$0]?.idleSince }) != oldest {
+      problems.append("\(String(describing: pool.idleOrder.longest)) is not idle since \(String(describing: oldest))")
+    }
+    let expiries = idle.map { $0.since + limits.idleNanoseconds } + pool.connections.map(\.value.retires)
+    if let first = expiries.filter({ $0 < .max }).min(), pool.nextCheck ?? .max > max(first, now + 1) {
+      problems.append("the next check is at \(String(describing: pool.nextCheck)), after \(first)")
+    }
+    if pool.expiries.count > 2 * pool.connections.count + 65 { problems.append("\(pool.expiries.count) checks") }
     return problems
   }
 
@@ -322,10 +371,11 @@ private struct PoolModel {
     where !needsNew && state.key == key && !draining.contains(connection) && !suspended.contains(connection) {
       guard case .open(let capacity) = state.state, uses(of: connection) < capacity else { continue }
       // in the pool's view, a connection that yields to another key is draining, too
-      guard pool.connections[connection]?.isDraining == false else { continue }
+      guard pool.connections[connection]?.isDraining == false, !isRetired(connection) else { continue }
       return ["a waiter for \(key) beside connection \(connection)"]
     }
     if connections.values.contains(where: { $0.key == key && $0.state == .opening }) { return [] }
+    if pool.entries.contains(where: { $0.key == key && $0.isPostponed }) { return [] }
     let isHostFull = limits.perHost.map { hosts[key.host, default: []].count >= $0 } ?? false
     let isFull = connections.count >= min(limits.total ?? .max, pool.descriptorLimit ?? .max)
     guard isHostFull || isFull else { return ["a waiter for \(key), and nothing is opened"] }

@@ -21,7 +21,8 @@ struct PoolSuspensionTests {
     _ = pool.opened(1, capacity: 3, now: 1)
     _ = pool.suspend(1, now: 2)
     #expect(pool.released(1, now: 3) == [])
-    #expect(pool.nextExpiry == nil)
+    #expect(pool.expire(now: 2_000_000) == [])
+    #expect(pool.nextCheck == nil)
     // idle again, and one too many
     #expect(pool.resume(1, now: 4) == [.close(connection: 1)])
   }

@@ -92,6 +92,23 @@ struct ClientIdentityTests {
     #expect(try name(pem("client.pem", "client.key", "not needed")) == "client")
   }
 
+  @Test func dataInPEMIsSent() throws {
+    func data(_ name: String) throws -> Data { try Data(contentsOf: folder.file(name)) }
+    #expect(try name(.pem(certificate: data("client.pem"), key: data("client.key"))) == "client")
+    #expect(
+      try name(.pem(certificate: data("client.pem"), key: data("client.locked.key"), password: Self.password))
+        == "client")
+    let table: [(String, String, String)] = [
+      ("client.pem", "client.pem", "there is no private key in PEM in the key's data"),
+      ("client.key", "client.key", "there is no certificate in PEM in the certificate's data"),
+    ]
+    for (certificate, key, message) in table {
+      let error = try failure(.pem(certificate: data(certificate), key: data(key)))
+      #expect(error?.kind == .badClientCertificate)
+      #expect(error?.message.contains(message) == true, "\(String(describing: error))")
+    }
+  }
+
   // MARK: - Refused containers
 
   @Test func aWrongPasswordIsDistinguishedFromABadFile() throws {

@@ -37,6 +37,7 @@ struct ExtremeSettingsTests {
     Row(time: "connectTimeout") { $0.connection.connectTimeout = $1 },
     Row(time: "poolTimeout") { $0.connection.poolTimeout = $1 },
     Row(time: "idleLifetime") { $0.connection.idleLifetime = $1 },
+    Row(time: "connectionLifetime") { $0.connection.connectionLifetime = $1 },
     Row(time: "resolverTimeout") { $0.options.resolverTimeout = $1 },
     Row(time: "blockingWait") { $0.options.blockingWait = $1 },
     Row(time: "silenceLimit") { $0.options.silenceLimit = $1 },

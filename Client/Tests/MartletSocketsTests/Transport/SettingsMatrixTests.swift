@@ -45,6 +45,9 @@ struct SettingsMatrixTests {
     Row("idleLifetime", "HTTP/1.1, 2 connections", http2: "HTTP/2.0, 2 connections") {
       $0.connection.idleLifetime = .zero
     },
+    Row("connectionLifetime", "HTTP/1.1, 2 connections", http2: "HTTP/2.0, 2 connections") {
+      $0.connection.connectionLifetime = .zero
+    },
     Row("idleConnectionLimit", "HTTP/1.1, 2 connections", http2: "HTTP/2.0, 2 connections") {
       $0.connection.idleConnectionLimit = 0
     },

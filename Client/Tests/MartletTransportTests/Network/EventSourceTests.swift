@@ -45,6 +45,25 @@ struct EventSourceTests {
     #expect(server.requests.dropFirst().allSatisfy { $0.fields["Last-Event-ID"] == "7" })
   }
 
+  @Test func aStreamSurvivesADeployment() async throws {
+    let server = try LoopbackServer { [stream = stream("retry: 1\nid: 7\ndata: a\n\n")] request in
+      switch request.connection {
+      case 1: stream.with(.connection, "close")
+      case 2, 3: Reply.text("deploying", status: .serviceUnavailable).with(.connection, "close")
+      case 4: stream.with(.connection, "close")
+      default: .status(.noContent)
+      }
+    }
+    var request = HTTPRequest(.get, server.url)
+    request.options.retryPolicy.random = { 0 }
+    var events = session.events(for: request)
+    events.reconnectStatuses = ServerSentEvents.temporaryStatuses
+    var count = 0
+    for try await _ in events { count += 1 }
+    #expect(count == 2)
+    #expect(server.requests.count == 5)
+  }
+
   @Test func releasingTheEventsClosesTheConnection() async throws {
     let server = try LoopbackServer { [stream = stream("data: a\n\n")] _ in stream.chunked().stalled(after: 9) }
     for try await event in session.events(for: HTTPRequest(.get, server.url)) {

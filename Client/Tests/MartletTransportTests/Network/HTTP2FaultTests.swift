@@ -1,7 +1,7 @@
 import MartletEngine
 import MartletSemantics
 import MartletSockets
-import MartletTesting
+@_spi(Toolkit) import MartletTesting
 import TestServers
 import Testing
 
@@ -163,7 +163,8 @@ struct HTTP2FaultTests {
   }
 
   @Test func http2PriorKnowledgeRefusesAnHTTP1Response() async throws {
-    let server = try LoopbackServer { _ in .text("hello") }
+    // A server with limits speaks no HTTP/2 without TLS.
+    let server = try LoopbackServer(port: 0, bodies: .collected(upTo: 0), limits: .init()) { _ in .text("hello") }
     var connection = ConnectionConfiguration()
     connection.versions = .http2PriorKnowledge
     let session = HTTPSession.uncached(connection)

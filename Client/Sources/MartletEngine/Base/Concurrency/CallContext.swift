@@ -69,6 +69,10 @@ public struct CallContext: Sendable {
     works.first { $0.owner != nil }.map { ObjectIdentifier($0) }
   }
 
+  /// The place, in the order of calls, of the nearest work of the current code that several calls share and that has an
+  /// owner, even if the work is over: it may have been discarded. nil if there is none.
+  static var positionOfSharedWork: UInt64? { CallContext(innermost).works.first { $0.owner != nil }?.position }
+
   /// The works, from the innermost outwards.
   package var works: some Sequence<any Work> {
     sequence(state: work) { next in

@@ -19,6 +19,8 @@ package protocol Work: AnyObject, Sendable {
   var isOver: Bool { get }
   /// Identifies the object that started the work; nil for a call.
   var owner: UniqueID? { get }
+  /// Its place in the order in which calls and works begin; several works may have one.
+  var position: UInt64 { get }
 }
 
 extension Work {
@@ -28,12 +30,15 @@ extension Work {
 
 /// A wait of a context's works for another work.
 final class Wait: Sendable {
-  private let waiting: [ObjectIdentifier]
+  /// Held until the wait is released: a work may end before its wait does, and its identity must not be used again.
+  private let works: [any Work]
   private let work: ObjectIdentifier
   private let isOver = Atomic(false)
 
+  private var waiting: [ObjectIdentifier] { works.map(ObjectIdentifier.init) }
+
   init(of context: CallContext, for work: any Work) {
-    waiting = context.works.map(ObjectIdentifier.init)
+    works = Array(context.works)
     self.work = ObjectIdentifier(work)
   }
 
@@ -51,8 +56,8 @@ final class Wait: Sendable {
 /// Records which work waits for which, in the whole process. Every wait is checked before it begins, so that waits
 /// never form a cycle.
 ///
-/// The lock is taken only for waits. Works are identified by their object identity: both ends of a wait exist as long
-/// as the wait lasts.
+/// The lock is taken only for waits. Works are identified by their object identity: the ``Wait`` holds the waiting
+/// ones, and its code the other one.
 private enum WaitGraph {
   private static let edges = Mutex<[ObjectIdentifier: [ObjectIdentifier]]>([:])
 

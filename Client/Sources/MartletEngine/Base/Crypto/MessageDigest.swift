@@ -31,7 +31,7 @@ import CCrypto
   private let context: OpaquePointer
 
   /// Returns nil if libcrypto does not offer the algorithm.
-  public init?(_ algorithm: RepresentationDigest.Algorithm) {
+  public init?(_ algorithm: IntegrityDigest.Algorithm) {
     CryptoLibrary.start()
     guard let context = EVP_MD_CTX_new() else { return nil }
     self.context = context  // The deinitializer frees it, even if this returns nil.
@@ -75,7 +75,7 @@ import CryptoKit
 @_spi(Toolkit) public final class IncrementalDigest {
   private var hash: any HashFunction
 
-  public init?(_ algorithm: RepresentationDigest.Algorithm) { hash = algorithm == .sha256 ? SHA256() : SHA512() }
+  public init?(_ algorithm: IntegrityDigest.Algorithm) { hash = algorithm == .sha256 ? SHA256() : SHA512() }
 
   public func update(_ bytes: UnsafeRawBufferPointer) { hash.update(bufferPointer: bytes) }
 

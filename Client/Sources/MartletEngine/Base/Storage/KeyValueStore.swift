@@ -20,6 +20,18 @@ public protocol KeyValueStore: Sendable {
   /// Stores a value in place of the previous one.
   func set(_ value: Data, for key: String) async throws
 
+  /// Returns the value of a key; if there is none, stores this one and returns it.
+  ///
+  /// Processes that share a store and call this at the same time get one value, that of the first:
+  ///
+  /// ```swift
+  /// let id = try await store.value(for: "installation", orSetting: Data(UUID().uuidString.utf8))
+  /// ```
+  ///
+  /// The default implementation consists of ``value(for:)`` and ``set(_:for:)``, so it is not one step: a store that
+  /// several callers share implements the method. All stores of Martlet do.
+  func value(for key: String, orSetting value: Data) async throws -> Data
+
   /// Removes a key and its value; a missing key is not an error.
   func removeValue(for key: String) async throws
 
@@ -28,6 +40,14 @@ public protocol KeyValueStore: Sendable {
 
   /// Returns all keys, ordered by their UTF-8 bytes.
   func keys() async throws -> [String]
+}
+
+extension KeyValueStore {
+  public func value(for key: String, orSetting value: Data) async throws -> Data {
+    if let present = try await self.value(for: key) { return present }
+    try await set(value, for: key)
+    return try await self.value(for: key) ?? value
+  }
 }
 
 /// A ``KeyValueStore`` in memory, for tests and for values that must not be written to a disk.
@@ -44,6 +64,15 @@ public final class MemoryKeyValueStore: KeyValueStore {
 
   public func set(_ value: Data, for key: String) {
     values.withLock { $0[Array(key.utf8)] = value }
+  }
+
+  public func value(for key: String, orSetting value: Data) -> Data {
+    values.withLock { values in
+      let bytes = Array(key.utf8)
+      if let present = values[bytes] { return present }
+      values[bytes] = value
+      return value
+    }
   }
 
   public func removeValue(for key: String) {

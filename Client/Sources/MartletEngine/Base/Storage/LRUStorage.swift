@@ -1,9 +1,10 @@
 /// Values by key, bounded by count and total cost: the least recently used are removed first. Values that are in use
 /// stay, so that the limits may be exceeded by their number and cost.
 ///
-/// Every operation takes constant time, with three exceptions. Removing several values takes time for each of them,
-/// passing over values in use for each of those. `keys`, `values` and `removeAll(where:)` look at all values. Using a
-/// value looks its key up once: the order of use is a list of places in an array.
+/// Every operation takes constant time, with two exceptions. Removing several values takes time for each of them.
+/// `keys`, `values`, `removeAll(where:)` and `trim` look at all values. Setting a value passes over a few values in use
+/// at most, which count as used then; the limits may be exceeded a little longer. Using a value looks its key up once:
+/// the order of use is a list of places in an array.
 @_spi(Toolkit) public struct LRUStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// The maximum total cost.
   package let costLimit: Int
@@ -81,7 +82,7 @@
   public mutating func set(_ value: Value, cost: Int = 0, for key: Key) -> [Value] {
     remove(key)
     guard cost <= costLimit, countLimit > 0 else { return [value] }
-    let removed = trim(toCost: costLimit - cost, count: countLimit - 1)
+    let removed = makeRoom(cost)
     let content = Content(key: key, value: value, cost: cost)
     let place: Int
     if let free = unused.popLast() {
@@ -136,6 +137,26 @@
       guard let content = clear(place) else { break }
       places[content.key] = nil
       removed.append(content.value)
+    }
+    return removed
+  }
+
+  /// Removes the least recently used values that are not in use, until there is room for another one, or eight values
+  /// in use were found.
+  private mutating func makeRoom(_ cost: Int) -> [Value] {
+    var removed: [Value] = []
+    var passed = 0
+    while self.cost > costLimit - cost || count > countLimit - 1, passed < 8, let place = oldest,
+      let value = contents[place]?.value
+    {
+      if isInUse?(value) == true {
+        passed += 1
+        unlink(place)
+        linkAsNewest(place)
+      } else if let content = clear(place) {
+        places[content.key] = nil
+        removed.append(content.value)
+      }
     }
     return removed
   }

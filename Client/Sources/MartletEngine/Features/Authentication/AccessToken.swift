@@ -6,7 +6,8 @@
 public struct AccessToken: Sendable, Hashable {
   /// The token itself (`access_token`).
   public var value: String
-  /// The scheme with which requests send the token (`token_type`); `Bearer` by default (RFC 6750).
+  /// The scheme with which requests send the token (`token_type`); `Bearer` by default (RFC 6750). One of the type
+  /// `DPoP` needs a proof with each request (RFC 9449), which `DPoP` of the product `MartletSignatures` adds.
   public var type: String
   /// The date at which the token expires; nil, the default, if it is not known. A ``TokenSource`` renews the token 30
   /// seconds earlier, or after three quarters of its lifetime if that is later.
@@ -24,8 +25,10 @@ public struct AccessToken: Sendable, Hashable {
   }
 
   /// The value of `Authorization`. Authorization servers write `bearer` in any case, but some resource servers accept
-  /// only `Bearer`.
-  public var authorization: String { (ASCII.equalIgnoringCase(type, "Bearer") ? "Bearer" : type) + " " + value }
+  /// only `Bearer`. The same holds for `DPoP`.
+  public var authorization: String {
+    (["Bearer", "DPoP"].first { ASCII.equalIgnoringCase(type, $0) } ?? type) + " " + value
+  }
 
   /// Returns whether the token can be sent without expiring in transit: more than 30 seconds, or more than a quarter of
   /// its lifetime, are left.

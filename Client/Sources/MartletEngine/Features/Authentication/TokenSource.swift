@@ -37,7 +37,7 @@
 /// Tokens are only as secret as the connection: use a scope of https origins, and http only for the loopback interface.
 public final class TokenSource: CredentialSource {
   /// Returns the next token, or nil if there is none. The argument is the last token; nil if there was none. Called by
-  /// one task at a time.
+  /// one task at a time; after ``use(_:)``, an earlier call may still run, whose result is discarded.
   public typealias Refresh = @Sendable (_ old: AccessToken?) async throws -> AccessToken?
 
   public let scope: CredentialScope
@@ -63,7 +63,7 @@ public final class TokenSource: CredentialSource {
   private struct CallState: Sendable {
     /// The `Authorization` of the last attempt, and the number of its token.
     var used: (authorization: String, number: Int)?
-    /// Whether the call has waited for a renewal, before its request was sent or after a 401.
+    /// Whether the call has got another token, before its request was sent or after a 401.
     var hasRenewed = false
   }
 
@@ -75,7 +75,7 @@ public final class TokenSource: CredentialSource {
     self.signOut = signOut
     self.now = now
     self.refresh = refresh
-    renewal = Renewal(token.map { Received(token: $0, date: now()) }, of: "the access token")
+    renewal = Renewal(token.map { Received(token: $0, date: now()) }, of: "the access token", signOut: signOut)
   }
 
   /// Makes a source with a token that is not renewed; ``use(_:)`` replaces it.
@@ -111,24 +111,34 @@ public final class TokenSource: CredentialSource {
 
   /// Replaces the token: with a new one after a login, or with nil after a sign-out.
   ///
-  /// The result of a running renewal is discarded, and the requests that wait for it continue with this token.
+  /// The result of a running renewal is discarded, and the requests that wait for it continue with this token. After a
+  /// sign-out, requests that began before it get no token, not even that of the next login, and cause no renewal: their
+  /// callers get the 401.
   public func use(_ token: AccessToken?) {
-    if token == nil { signOut.set() }
+    token == nil ? endLogin { replace(with: nil) } : replace(with: token)
+  }
+
+  /// Replaces the token like ``use(_:)``, but nil is no sign-out: a request that finds that another process has removed
+  /// the token from its store may log in.
+  @_spi(Credentials) public func replace(with token: AccessToken?) {
     renewal.use(token.map { Received(token: $0, date: now()) })
   }
 
   /// Removes the token because the user signs out. It acts like ``use(_:)`` with nil, but requests that wait for a
   /// renewal fail.
-  @_spi(Credentials) public func forget() {
+  @_spi(Credentials) public func forget() { endLogin { renewal.forget() } }
+
+  private func endLogin(_ removal: () -> Void) {
     signOut.set()
-    renewal.forget()
+    removal()
+    signOut.set()  // A renewal may have begun before the removal.
   }
 
   @_spi(Credentials) public func authorizeImmediately(_ request: inout HTTPRequest, in call: Call) -> Unfinished<
     HTTPRequest
   >? {
     let date = now()
-    guard let version = renewal.usable(where: { isUsable($0, at: date) }) else {
+    guard let version = renewal.usable(by: call, where: { isUsable($0, at: date) }) else {
       return { [request] in try await self.authorized(request, in: call) }
     }
     call[states].used = (version.value.authorization, version.number)
@@ -142,8 +152,8 @@ public final class TokenSource: CredentialSource {
     if let running = renewal.running, Self.obtainsToken(request, for: running, in: call) { return request }
     let date = now()
     let outcome: Renewal<Received>.Answer
-    do { outcome = try await renewal.value(where: { isUsable($0, at: date) }, by: call, renew: renew) } catch {
-      guard let rest = unexpired(), !Task.isCancelled else { throw error }
+    do { outcome = try await renewal.value(where: { isUsable($0, at: date) }, by: call, renew: next) } catch {
+      guard let rest = unexpired(for: call), !Task.isCancelled else { throw error }
       call.emit(.note("the access token could not be renewed, and is sent until it expires"))
       outcome = .version(rest)
     }
@@ -158,9 +168,9 @@ public final class TokenSource: CredentialSource {
 
   /// Returns the token if it has not expired. It is renewed some time before that, and then a renewal that fails is no
   /// reason to fail the request.
-  private func unexpired() -> RenewedValue<Received>? {
+  private func unexpired(for call: Call) -> RenewedValue<Received>? {
     let date = now()
-    return renewal.usable { version in version.value.token.expires.map { $0 > date } ?? false }
+    return renewal.usable(by: call) { version in version.value.token.expires.map { $0 > date } ?? false }
   }
 
   /// Returns whether a token can be sent: it cannot be renewed, or need not be.
@@ -177,7 +187,13 @@ public final class TokenSource: CredentialSource {
     call[states].hasRenewed = true
     let isOurs = state.used?.authorization == rejection.request.fields[.authorization]
     let used = isOurs ? state.used?.number : nil
-    return try await renewal.value(insteadOf: { $0.number == used }, by: call, renew: renew).version != nil
+    do {
+      return try await renewal.value(insteadOf: { $0.number == used }, by: call, renew: next).version != nil
+    } catch {
+      // The failed renewal may be the early one of a newer token, which has not expired.
+      guard unexpired(for: call) != nil, !Task.isCancelled else { throw error }
+      return true
+    }
   }
 
   /// Whether the request looks like the one with which the running renewal obtains its token.
@@ -191,10 +207,9 @@ public final class TokenSource: CredentialSource {
     challenges.compactMap(BearerError.init).allSatisfy(\.mayBeSolvedByNewToken)
   }
 
-  private func renew(_ old: Received?) async throws -> Received? {
-    do {
-      return try await refresh?(old?.token).map { Received(token: $0, date: now()) }
-    } catch {
+  /// Returns the next token.
+  @Sendable private func next(after old: Received?) async throws -> Received? {
+    do { return try await refresh?(old?.token).map { Received(token: $0, date: now()) } } catch {
       throw HTTPError(credentialsFailed: "the access token could not be renewed", with: error)
     }
   }

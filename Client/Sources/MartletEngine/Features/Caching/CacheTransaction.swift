@@ -203,7 +203,7 @@ final class CacheTransaction: Sendable {
   /// Registers the request even if there are identical ones, unless it is already registered.
   func register() {
     guard case .new = state.withLock({ $0.stage }) else { return }
-    let registration = cache.inFlight.register(key)
+    let registration = cache.inFlight.register()
     state.withLock { $0.stage = .alone(registration) }
   }
 
@@ -211,7 +211,7 @@ final class CacheTransaction: Sendable {
   var registration: InFlightTable.Registration? { state.withLock { $0.stage.registration } }
 
   /// Whether the response may still be stored: no removal since the request was registered has included it.
-  var isRegistered: Bool { registration.map(cache.inFlight.contains) ?? false }
+  var isRegistered: Bool { registration.map { cache.inFlight.isValid($0, of: key) } ?? false }
 
   var isFinished: Bool {
     state.withLock { state in

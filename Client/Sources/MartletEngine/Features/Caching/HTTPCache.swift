@@ -129,7 +129,7 @@ extension HTTPCache {
 
   /// Removes entries because of a request, whose own response may still be stored.
   func remove(_ selection: CacheSelection, for transaction: CacheTransaction) async {
-    inFlight.invalidate(selection, except: transaction.registration)
+    inFlight.invalidate(selection, by: transaction.registration, of: transaction.key)
     await attempt(in: transaction.call) { try await store.remove(selection) }
   }
 

@@ -29,14 +29,14 @@ final class InFlightTable: Sendable {
   }
 
   private struct State {
+    /// The number of the last registration or removal.
     var lastID: UInt64 = 0
-    var keys: [UInt64: CacheKey] = [:]
+    var removals = Removals()
     var sent: [RequestIdentity: SentRequest] = [:]
     var unstorable = LRUStorage<CacheKey, Void>(countLimit: 1000)
 
-    mutating func register(_ key: CacheKey) -> Registration {
+    mutating func register() -> Registration {
       lastID += 1
-      keys[lastID] = key
       return Registration(id: lastID)
     }
   }
@@ -53,15 +53,15 @@ final class InFlightTable: Sendable {
   }
 
   /// Registers a request that no other can wait for.
-  func register(_ key: CacheKey) -> Registration { state.withLock { $0.register(key) } }
+  func register() -> Registration { state.withLock { $0.register() } }
 
   /// Registers a request that identical ones can wait for, unless one is in progress.
   func register(_ identity: RequestIdentity, for call: Call) -> Admission {
     state.withLock { state in
-      guard !state.unstorable.contains(identity.key) else { return .alone(state.register(identity.key)) }
+      guard !state.unstorable.contains(identity.key) else { return .alone(state.register()) }
       guard let sent = state.sent[identity] else {
         state.sent[identity] = SentRequest(call: call)
-        return .joinable(state.register(identity.key))
+        return .joinable(state.register())
       }
       let result = sent.result ?? RunningWork(by: sent.call)
       state.sent[identity]?.result = result
@@ -69,8 +69,10 @@ final class InFlightTable: Sendable {
     }
   }
 
-  /// Whether a request is registered and no removal from the cache has included its response.
-  func contains(_ registration: Registration) -> Bool { state.withLock { $0.keys[registration.id] != nil } }
+  /// Whether no removal from the cache has included the response of a request since it was registered.
+  func isValid(_ registration: Registration, of key: CacheKey) -> Bool {
+    state.withLock { !$0.removals.include(registration.id, of: key) }
+  }
 
   /// Removes a registration and ends the waits for its request.
   ///
@@ -80,7 +82,7 @@ final class InFlightTable: Sendable {
     _ ending: CacheTransaction.Ending
   ) {
     let sent = state.withLock { state in
-      state.keys[registration.id] = nil
+      state.removals.end(registration.id)
       switch ending {
       case .unstorable where identity != nil:
         state.unstorable.set((), for: key)
@@ -104,19 +106,64 @@ final class InFlightTable: Sendable {
   }
 
   /// Prevents responses that a removal covers from being stored when they arrive later.
-  ///
-  /// - Parameter own: the registration of the request that causes the removal.
-  func invalidate(_ selection: CacheSelection, except own: Registration? = nil) {
+  func invalidate(_ selection: CacheSelection) {
     state.withLock { state in
-      let key = own.flatMap { state.keys[$0.id] }
-      defer { if let own { state.keys[own.id] = key } }
-      switch selection {
-      case .entry, .olderThan: break
-      case .all: state.keys = [:]
-      case .key(let removed): state.keys = state.keys.filter { $0.value != removed }
-      case .url(let url): state.keys = state.keys.filter { $0.value.url != url }
-      case .partition(let partition): state.keys = state.keys.filter { $0.value.partition != partition }
-      }
+      state.lastID += 1
+      state.removals.add(selection, at: state.lastID)
     }
   }
+
+  /// Prevents them like ``invalidate(_:)``, except the response of the request that causes the removal.
+  func invalidate(_ selection: CacheSelection, by own: Registration?, of key: CacheKey) {
+    state.withLock { state in
+      let isValid = own.map { !state.removals.include($0.id, of: key) } ?? false
+      state.lastID += 1
+      state.removals.add(selection, at: state.lastID)
+      if let own, isValid { state.removals.exempt(own.id) }
+    }
+  }
+}
+
+/// The last removals from a cache. They have numbers, in one sequence with those of requests: a removal includes the
+/// responses of the requests with lower numbers.
+///
+/// A removal must not look at all requests in progress, and most requests see none. So the removals are kept, a
+/// thousand of each kind. Those that are forgotten count for every response: it is not stored then.
+private struct Removals: Sendable {
+  /// The last removal of everything, or the last one that was forgotten.
+  private var ofAll: UInt64 = 0
+  private var last: UInt64 = 0
+  private var keys = LRUStorage<CacheKey, UInt64>(countLimit: 1000)
+  private var urls = LRUStorage<String, UInt64>(countLimit: 1000)
+  private var partitions = LRUStorage<String, UInt64>(countLimit: 1000)
+  /// The requests that have caused removals, each with its last one: it does not include their own responses.
+  private var causes: [UInt64: UInt64] = [:]
+
+  mutating func add(_ selection: CacheSelection, at number: UInt64) {
+    let forgotten: [UInt64]
+    switch selection {
+    case .entry, .olderThan: return
+    case .all: forgotten = [number]
+    case .key(let key): forgotten = keys.set(number, for: key)
+    case .url(let url): forgotten = urls.set(number, for: url)
+    case .partition(let partition): forgotten = partitions.set(number, for: partition)
+    }
+    last = number
+    for number in forgotten { ofAll = max(ofAll, number) }
+  }
+
+  /// Whether one of them has included the response of a request.
+  func include(_ request: UInt64, of key: CacheKey) -> Bool {
+    guard last > request else { return false }
+    let latest = max(
+      max(ofAll, keys.value(for: key) ?? 0),
+      max(urls.value(for: key.url) ?? 0, partitions.value(for: key.partition) ?? 0))
+    return latest > causes[request] ?? request
+  }
+
+  /// Notes that a request has caused the last removal.
+  mutating func exempt(_ request: UInt64) { causes[request] = last }
+
+  /// Forgets a request that has ended.
+  mutating func end(_ request: UInt64) { if !causes.isEmpty { causes[request] = nil } }
 }

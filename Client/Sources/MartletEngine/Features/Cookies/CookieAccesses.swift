@@ -99,7 +99,7 @@ struct SentCookies {
 
   private let origin: Origin
   private let partitionSuffix: String
-  /// The path of the requests; nil for every path, because all cookies of the site apply to every path.
+  /// The path of the requests; nil for every path, because all cookies of the host apply to every path.
   private let path: String?
   private let context: Cookie.Context
   /// The revision of the store when its cookies were read.
@@ -110,7 +110,7 @@ struct SentCookies {
   /// Makes the line of a request; nil if others cannot use it.
   ///
   /// - Parameters:
-  ///   - known: all cookies of the site.
+  ///   - known: at least all cookies of the host and of the domains above it.
   ///   - chosen: the cookies that are sent.
   init?(_ chosen: [Cookie], of known: [Cookie], at key: String, line: CookieLine, for lookup: CookieLookup) {
     let ends = chosen.reduce(CookieAccesses.dueDate(of: chosen)) { min($0, $1.expires ?? .distantFuture) }

@@ -157,7 +157,10 @@ public final class CookieJar: Sendable {
   /// Returns the cookies for a request, after writing their times of access if that is due.
   private func awaited(for request: CookieRequest, in context: Cookie.Context) async throws -> Chosen {
     let key = storeKey(of: request.host)
-    let chosen = chosen(among: try await backing.cookies(in: key), of: key, for: request, in: context, at: now())
+    // The count of the cookies was a look at them.
+    let known = immediate?.immediateCookies(in: key, for: request.host)
+    let cookies = if let known { known } else { try await backing.cookies(in: key) }
+    let chosen = chosen(among: cookies, of: key, for: request, in: context, at: now())
     if chosen.isDue { try? await change(key) { _, _ in } }  // A failure does not change what is sent.
     return chosen
   }
@@ -182,7 +185,7 @@ public final class CookieJar: Sendable {
     if let known = memory.accesses.withLock({ $0.line(for: lookup) }) { return known }
     guard let target = CookieRequest(request.url, origin: request.origin) else { return CookieLine() }
     let key = storeKey(of: target.host)
-    let cookies = immediate.immediateCookies(in: key)
+    let cookies = immediate.immediateCookies(in: key, for: target.host)
     let chosen = chosen(among: cookies, of: key, for: target, in: context, at: lookup.time)
     guard !chosen.isDue else { return nil }
     let line = chosen.line

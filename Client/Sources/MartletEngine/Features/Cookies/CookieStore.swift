@@ -62,6 +62,15 @@ public protocol CookieStore: Sendable {
   /// Returns the cookies of a site, like ``CookieStore/cookies(in:)``, as they were at the last look at the revision or
   /// later.
   func immediateCookies(in site: String) -> [Cookie]
+
+  /// Returns the cookies of a site that a host may get: those of its own domain and of the domains above it, in no
+  /// particular order. Others among them do no harm. By default all cookies of the site, which takes longer with each
+  /// of them; ``CookieSnapshot`` finds those of the host.
+  func immediateCookies(in site: String, for host: String) -> [Cookie]
+}
+
+@_spi(Stores) extension ImmediateCookieStore {
+  public func immediateCookies(in site: String, for host: String) -> [Cookie] { immediateCookies(in: site) }
 }
 
 /// The state of a store's cookies.
@@ -79,6 +88,10 @@ public protocol CookieStore: Sendable {
   public private(set) var sites: [String: [Cookie]] = [:]
   public private(set) var count = 0
   private var number = 0
+  /// Where the cookies of each domain are, for the sites that have many.
+  private var indices: [String: CookieIndex] = [:]
+  /// The number of cookies of a site that are looked through faster than they are found.
+  private static let indexMinimum = 64
 
   public init() {}
 
@@ -86,6 +99,14 @@ public protocol CookieStore: Sendable {
 
   /// Returns the cookies of a site.
   public subscript(site: String) -> [Cookie] { sites[site] ?? [] }
+
+  /// Returns the cookies of a site that a host may get: those of its own domain and of the domains above it. Of a site
+  /// with few cookies, all.
+  public subscript(site: String, for host: String) -> [Cookie] {
+    let cookies = self[site]
+    guard let index = indices[site] else { return cookies }
+    return index.positions(for: host).map { cookies[$0] }
+  }
 
   /// Changes the cookies of a site. The revision stays if the closure changes nothing.
   public mutating func update<Result>(_ site: String, _ change: (inout [Cookie]) -> Result) -> Result {
@@ -96,6 +117,11 @@ public protocol CookieStore: Sendable {
     count += cookies.count - before.count
     number += 1
     sites[site] = cookies.isEmpty ? nil : cookies
+    if cookies.count > Self.indexMinimum {
+      indices[site, default: CookieIndex()].update(to: cookies)
+    } else {
+      indices[site] = nil
+    }
     return result
   }
 
@@ -104,6 +130,41 @@ public protocol CookieStore: Sendable {
     self.sites = sites.filter { !$0.value.isEmpty }
     count = sites.values.reduce(0) { $0 + $1.count }
     number += 1
+    indices = sites.filter { $0.value.count > Self.indexMinimum }.mapValues { cookies in
+      var index = CookieIndex()
+      index.update(to: cookies)
+      return index
+    }
+  }
+}
+
+/// The positions of a site's cookies by their domains. A site has any number of domains, each of them has at most
+/// ``Cookie/Limits/perDomain`` cookies.
+private struct CookieIndex: Sendable {
+  /// The domain at each position.
+  private var domains: [String] = []
+  private var positions: [String: [Int]] = [:]
+
+  /// Follows a change of the cookies. Usually a value was replaced or a cookie was added at the end.
+  mutating func update(to cookies: [Cookie]) {
+    let isKept =
+      domains.count <= cookies.count && domains.indices.allSatisfy { domains[$0] == cookies[$0].domain }
+    if !isKept { self = CookieIndex() }
+    for position in domains.count..<cookies.count {
+      domains.append(cookies[position].domain)
+      positions[cookies[position].domain, default: []].append(position)
+    }
+  }
+
+  /// Returns the positions of the cookies of a host's own domain and of those above it.
+  func positions(for host: String) -> [Int] {
+    var found: [Int] = []
+    var domain = host[...]
+    while true {
+      found += positions[String(domain)] ?? []
+      guard let dot = domain.utf8.firstIndex(of: UInt8(ascii: ".")) else { return found }
+      domain = domain[domain.utf8.index(after: dot)...]
+    }
   }
 }
 
@@ -133,6 +194,10 @@ public final class MemoryCookieStore: CookieStore {
   public var revision: CookieRevision { state.withLock { $0.revision } }
 
   public func immediateCookies(in site: String) -> [Cookie] { state.withLock { $0[site] } }
+
+  public func immediateCookies(in site: String, for host: String) -> [Cookie] {
+    state.withLock { $0[site, for: host] }
+  }
 }
 
 @_spi(Transports) extension MemoryCookieStore: DeadlineAware {

@@ -54,21 +54,41 @@ struct ConcurrencyTransport: TransportLayer {
 
 /// The requests in progress to each origin, and the waiting requests.
 final class OriginSlots: Sendable {
+  private struct State {
+    var entries: [Origin: Entry] = [:]
+    /// The waiting requests, in a lane for each origin.
+    var waiters = PriorityQueue<Origin, OneShot<Void>>()
+
+    /// Returns the waiting request that gets a slot of an origin; nil if none waits.
+    mutating func removeNext(_ origin: Origin) -> OneShot<Void>? {
+      guard let next = waiters.removeNext(in: origin)?.element else { return nil }
+      entries[origin]?.waiting -= 1
+      return next
+    }
+
+    /// Removes a request that waits no longer. It may have got a slot already.
+    mutating func remove(_ number: UInt64, _ origin: Origin) {
+      if waiters.remove(number) != nil { entries[origin]?.waiting -= 1 }
+    }
+  }
+
+  /// The numbers of requests to an origin.
   private struct Entry {
     var active = 0
-    /// The waiting requests, in the order of their arrival.
-    var waiters: [OneShot<Void>] = []
+    var waiting = 0
   }
 
   private enum Request {
     case granted
-    case queued(ahead: Int)
+    case queued(UInt64, ahead: Int)
     case refused
   }
 
   private let limit: ConcurrencyLimit
   private let clock: any Clock<Duration>
-  private let entries = Mutex<[Origin: Entry]>([:])
+  private let state = Mutex(State())
+  /// All requests have the same priority.
+  private static let priority = PriorityBox(0)
 
   init(_ limit: ConcurrencyLimit, _ clock: any Clock<Duration>) {
     self.limit = limit
@@ -101,28 +121,27 @@ final class OriginSlots: Sendable {
     switch request(origin, waiter, mayWait: call.parent.calls.isEmpty) {
     case .granted: break
     case .refused: throw error(for: origin, "the queue, which holds \(max(0, limit.queue)), is full")
-    case .queued(let ahead):
+    case .queued(let number, let ahead):
       call.emit(.limit(.queued(origin, ahead: ahead)))
-      try await wait(waiter, for: origin, in: call)
+      try await wait(waiter, number, for: origin, in: call)
     }
     return Slot(self, origin)
   }
 
   private func request(_ origin: Origin, _ waiter: OneShot<Void>, mayWait: Bool) -> Request {
-    entries.withLock { entries in
-      var entry = entries[origin] ?? Entry()
-      defer { entries[origin] = entry }
+    state.withLock { state in
+      let entry = state.entries[origin] ?? Entry()
       if entry.active < max(1, limit.requests) || !mayWait {
-        entry.active += 1
+        state.entries[origin, default: Entry()].active += 1
         return .granted
       }
-      guard entry.waiters.count < limit.queue else { return .refused }
-      entry.waiters.append(waiter)
-      return .queued(ahead: entry.waiters.count - 1)
+      guard entry.waiting < limit.queue else { return .refused }
+      state.entries[origin]?.waiting += 1
+      return .queued(state.waiters.append(waiter, Self.priority, in: origin), ahead: entry.waiting)
     }
   }
 
-  private func wait(_ waiter: OneShot<Void>, for origin: Origin, in call: Call) async throws {
+  private func wait(_ waiter: OneShot<Void>, _ number: UInt64, for origin: Origin, in call: Call) async throws {
     let alarm = limit.waitLimit.map { time in
       Alarm(after: time, on: clock) { [weak self] in
         guard let self else { return }
@@ -133,7 +152,7 @@ final class OriginSlots: Sendable {
     do {
       try await call.wait(for: waiter)
     } catch {
-      entries.withLock { $0[origin]?.waiters.removeAll { $0 === waiter } }
+      state.withLock { $0.remove(number, origin) }
       throw HTTPError(beforeSending: error)
     }
   }
@@ -145,15 +164,11 @@ final class OriginSlots: Sendable {
 
   /// Returns the waiter that gets the slot; nil if none waits.
   private func passOn(_ origin: Origin) -> OneShot<Void>? {
-    entries.withLock { entries in
-      guard var entry = entries[origin] else { return nil }
-      if !entry.waiters.isEmpty, entry.active <= max(1, limit.requests) {
-        let next = entry.waiters.removeFirst()
-        entries[origin] = entry
-        return next
-      }
-      entry.active -= 1
-      entries[origin] = entry.active > 0 ? entry : nil
+    state.withLock { state in
+      guard let entry = state.entries[origin] else { return nil }
+      if entry.active <= max(1, limit.requests), let next = state.removeNext(origin) { return next }
+      state.entries[origin]?.active -= 1
+      if entry.active == 1, entry.waiting == 0 { state.entries[origin] = nil }
       return nil
     }
   }

@@ -69,9 +69,10 @@ final class RateQueue: Sendable {
 
   private func change<Result>(_ name: Name, _ change: (inout RatePlaces<Waiter>) -> Result) -> Result? {
     waiting.withLock { waiting in
-      guard var places = waiting[name] else { return nil }
+      // Taken out, because a change to a second reference would copy all places.
+      guard var places = waiting.removeValue(forKey: name) else { return nil }
       let result = change(&places)
-      waiting[name] = places.isEmpty ? nil : places
+      if !places.isEmpty { waiting[name] = places }
       return result
     }
   }

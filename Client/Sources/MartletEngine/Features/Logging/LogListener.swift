@@ -65,7 +65,9 @@ public struct LogListener: EventListener {
       log(.debug, call, EventWords.attempt(number, request, redaction))
     case .sending(let head):
       log(.trace, call, "sending: \(head.method) \(redaction.redacted(head.url)), \(shown(head.fields))")
-    case .response(let head, _): log(.trace, call, "response: \(head.statusText), \(shown(head.fields))")
+    case .response(let head, _):
+      log(.trace, call, "response: \(head.statusText), \(shown(head.fields))")
+      for offer in EventWords.offers(of: head) { log(.trace, call, offer) }
     case .metrics: log(.trace, call, "\(event)")
     case .message(let message): log(.trace, call, shown(message))
     case .informational(let head): log(.debug, call, head.statusText)

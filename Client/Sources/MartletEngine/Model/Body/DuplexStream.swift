@@ -22,6 +22,12 @@
   ///   `CancellationError` after ``close()``. Bytes of earlier calls may be lost too.
   func write(_ bytes: Data) async throws
 
+  /// Waits briefly for the answer to the bytes that were written, on the thread of a task that needs it next, if the
+  /// peer has answered fast before. The task that reads the stream gets the bytes. If it runs on ``executor``, it has
+  /// read them when this returns. Called before the task is suspended, because waking a thread takes longer than a
+  /// fast answer.
+  func awaitAnswer()
+
   /// Ends this direction after all bytes that were written. The peer may still send.
   func finish()
 
@@ -48,6 +54,9 @@
 extension DuplexStream {
   /// Returns the next bytes, for a reader that does not know how many it needs.
   @_spi(Transports) public func read() async throws -> Data? { try await read(missing: 0) }
+
+  /// Does nothing: the task is suspended at once.
+  @_spi(Transports) public func awaitAnswer() {}
 
   /// Does nothing: most sessions are never shut down.
   @_spi(Transports) public func whenShuttingDown(_ action: @escaping @Sendable () -> Void) {}

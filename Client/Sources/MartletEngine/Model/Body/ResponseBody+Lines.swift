@@ -16,7 +16,25 @@ extension ResponseBody {
   ///
   /// - Parameter limit: the maximum number of bytes of a line.
   public func lines(limit: Int) -> some AsyncSequence<String, HTTPError> & Sendable {
-    ResponseLines(body: self, limit: limit)
+    ResponseLines(body: self, limit: limit, charset: nil, invalid: .refused)
+  }
+
+  /// Returns the body as lines like ``lines(limit:)``, in any charset that ``HTTPResponse/text(of:invalid:)`` supports,
+  /// except UTF-16. For text of old servers:
+  ///
+  /// ```swift
+  /// let (body, response) = try await session.bytes(for: request, expecting: .successful)
+  /// for try await line in body.lines(in: response.fields.mediaType?.charset ?? "gb18030") { print(line) }
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - charset: the label of the charset.
+  ///   - invalid: what happens to bytes that are not text in it; they are an error by default.
+  ///   - limit: the maximum number of bytes of a line; 1 MiB by default.
+  public func lines(
+    in charset: String, invalid: InvalidText = .refused, limit: Int = 1 << 20
+  ) -> some AsyncSequence<String, HTTPError> & Sendable {
+    ResponseLines(body: self, limit: limit, charset: charset, invalid: invalid)
   }
 
   /// Returns the JSON values of a body that has one on each line (NDJSON, JSON Lines). Empty lines are skipped.
@@ -55,19 +73,45 @@ private struct ResponseLines: AsyncSequence, Sendable {
 
   let body: ResponseBody
   let limit: Int
+  /// nil for UTF-8.
+  let charset: String?
+  let invalid: InvalidText
 
-  func makeAsyncIterator() -> Iterator { Iterator(lines: LineReader(body, limit: limit)) }
+  func makeAsyncIterator() -> Iterator {
+    let coding = charset.flatMap { TextCoding(label: $0) }.flatMap { $0.hasLines ? $0 : nil }
+    return Iterator(
+      lines: LineReader(body, limit: limit), charset: charset, decoder: coding.map(TextDecoder.init), invalid: invalid)
+  }
 
   /// Reads the lines.
   struct Iterator: AsyncIteratorProtocol {
     var lines: LineReader
+    let charset: String?
+    /// Decodes the charset; nil for UTF-8, and if it is not supported.
+    var decoder: TextDecoder?
+    let invalid: InvalidText
 
     mutating func next(isolation actor: isolated (any Actor)?) async throws(HTTPError) -> String? {
       guard let line = try await lines.next(isolation: actor) else { return nil }
+      if let charset { return try decoded(line, charset) }
       guard let text = String(validating: line, as: UTF8.self) else {
         throw lines.end(HTTPError(.undecodableBody, "line \(lines.count) is not UTF-8", phase: .receiving))
       }
       return text
+    }
+
+    private mutating func decoded(_ line: ArraySlice<UInt8>, _ charset: String) throws(HTTPError) -> String {
+      guard var decoder else {
+        throw lines.end(
+          HTTPError(.undecodableBody, "the charset '\(charset)' is not supported for lines", phase: .receiving))
+      }
+      defer { self.decoder = decoder }
+      do { return try decoder.decode(Data(line), replacingInvalid: invalid == .replaced) } catch {
+        throw lines.end(
+          error == .unavailable
+            ? .unavailable(charset, Data(line))
+            : HTTPError(.undecodableBody, "line \(lines.count) is not valid in \(charset)", phase: .receiving))
+      }
     }
 
     mutating func next() async throws(HTTPError) -> String? { try await next(isolation: nil) }
@@ -156,5 +200,27 @@ private struct LineReader {
   mutating func end(_ error: HTTPError) -> HTTPError {
     isAtEnd = true
     return body.ended(by: error)
+  }
+}
+
+/// What happens to bytes that are not text in a charset.
+public enum InvalidText: Sendable, Hashable {
+  /// They are an error.
+  case refused
+  /// U+FFFD takes their place, as in browsers.
+  case replaced
+}
+
+extension HTTPError {
+  static func unavailable(_ label: String, _ data: Data) -> HTTPError {
+    undecodable(
+      "the body has the charset '\(label)', which this system's iconv does not know: install the modules of glibc "
+        + "(gconv), or decode the data by other means", data)
+  }
+
+  static func undecodable(_ message: String, _ data: Data) -> HTTPError {
+    var error = HTTPError(.undecodableBody, message, phase: .receiving)
+    error.body = data.prefix(bodyPrefix)
+    return error
   }
 }

@@ -214,6 +214,8 @@ extension Call {
 
   package var owner: UniqueID? { nil }
 
+  package var position: UInt64 { id }
+
   /// The last number of a call or of a sign-out: a call with a greater one began later.
   @_spi(Credentials) public static var lastPosition: UInt64 { lastID.load(ordering: .sequentiallyConsistent) }
 

@@ -87,12 +87,14 @@ public final class SharedWork<Key: Hashable & Sendable, Value: Sendable>: Sendab
   /// The call that does the work; nil for work in a separate task.
   private let call: Call?
   /// The number of the last call that began before the work did.
-  private let lastCall = Call.lastPosition
+  package let position = Call.lastPosition
   private let state = Mutex(State())
 
   private struct State {
-    /// nil while the work is in progress.
+    /// nil while callers wait for it.
     var result: Result<Value, any Error>?
+    /// Whether the code that does the work has ended, too.
+    var isOver = false
     var waiters: [ObjectIdentifier: Waiter] = [:]
   }
 
@@ -117,14 +119,27 @@ public final class SharedWork<Key: Hashable & Sendable, Value: Sendable>: Sendab
 
   package var parent: CallContext { parentContext.live }
 
-  package var isOver: Bool { state.withLock { $0.result != nil } }
+  package var isOver: Bool { state.withLock { $0.isOver } }
 
   /// The number of callers that wait.
   package var waiting: Int { state.withLock { $0.waiters.count } }
 
   /// Ends the work and all waits for it, and resumes the callers. Only the first result counts.
   public func finish(_ result: Result<Value, any Error>) {
+    end(with: result, isOver: true)
+  }
+
+  /// Ends all waits for the work and resumes the callers, although its code goes on, because its result does not count:
+  /// the calls of that code still belong to the work, until ``leave()``.
+  func discard(_ result: Result<Value, any Error>) { end(with: result, isOver: false) }
+
+  /// Ends work that is discarded, now or in a moment, without a result: it is for the code that discards it to end the
+  /// waits.
+  func leave() { state.withLock { $0.isOver = true } }
+
+  private func end(with result: Result<Value, any Error>, isOver: Bool) {
     let waiters = state.withLock { state in
+      if isOver { state.isOver = true }
       guard state.result == nil else { return [:] as [ObjectIdentifier: Waiter] }
       state.result = result
       defer { state.waiters = [:] }
@@ -182,7 +197,7 @@ public final class SharedWork<Key: Hashable & Sendable, Value: Sendable>: Sendab
 
   /// Whether a call began after the work did. The work may then have made the call, in a task without the work's
   /// context.
-  package func mayHaveBegun(_ call: Call) -> Bool { call.id > lastCall }
+  package func mayHaveBegun(_ call: Call) -> Bool { call.id > position }
 
   /// The maximum time that a call waits for this work; nil, for no limit, if the call began before the work did.
   ///

@@ -5,7 +5,8 @@ import Synchronization
 ///
 /// Code that stores data of one user has a mark: the cookie jar, the CSRF tokens, an observer's passwords. On a
 /// sign-out it first sets the mark and then removes everything. It checks the mark and stores within one lock or
-/// transaction, so that a response after the sign-out is discarded, however late it arrives.
+/// transaction, so that a response after the sign-out is discarded, however late it arrives. Work that reads the data
+/// outside of that lock may begin during the removal and still find them: then the mark is set once more at the end.
 @_spi(Credentials) public final class SignOutMark: Sendable {
   private let position = Atomic<UInt64>(0)
 
@@ -16,7 +17,8 @@ import Synchronization
 
   /// Records a sign-out.
   public func set() {
-    position.store(Call.takeNextPosition(), ordering: .sequentiallyConsistent)
+    // A thread that stops here for a moment must not undo a later sign-out.
+    position.max(Call.takeNextPosition(), ordering: .sequentiallyConsistent)
   }
 
   /// Whether there was a sign-out after that position: the ``Call/id`` of a call, or ``Call/lastPosition`` when work
@@ -59,6 +61,11 @@ import Synchronization
 
   /// The beginning of work that begins now, outside a call.
   public static var now: Beginning { Beginning(Call.lastPosition) }
+
+  /// The beginning of the work of the current code that several calls share, such as the renewal of a token. It was
+  /// taken before the decision to do the work, so that a sign-out that discards the work is always after it. Outside of
+  /// such work it is ``now``.
+  public static var ofSharedWork: Beginning { CallContext.positionOfSharedWork.map { Beginning($0) } ?? now }
 }
 
 extension SignOutMark {

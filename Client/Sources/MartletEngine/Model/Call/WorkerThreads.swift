@@ -12,7 +12,7 @@ import Synchronization
 
   private struct State {
     let limit: Int
-    var waiting = PriorityQueue<@Sendable () -> Void>()
+    var waiting = PriorityQueue<Int, @Sendable () -> Void>()
     /// The numbers of the running pieces that callers wait for.
     var running: Set<UInt64> = []
     /// How many pieces are running that no caller waits for.
@@ -21,7 +21,8 @@ import Synchronization
     /// Takes the next piece if a thread may run it.
     mutating func begin() -> Piece? {
       // Twice the limit may overflow.
-      guard running.count < limit, running.count - limit + leftBehind < limit, let next = waiting.removeNext() else {
+      guard running.count < limit, running.count - limit + leftBehind < limit, let next = waiting.removeNext(in: 0)
+      else {
         return nil
       }
       running.insert(next.number)
@@ -39,6 +40,7 @@ import Synchronization
     }
   }
 
+  private static let usualPriority = PriorityBox(0)
   private let name: String
   private let state: Mutex<State>
 
@@ -67,7 +69,7 @@ import Synchronization
   ) async throws -> Value {
     let result = OneShot<Result<Value, any Error>>()
     let answer = { @Sendable () -> Void in result.answer(.success(Result { try work() })) }
-    let (number, piece) = state.withLock { state in (state.waiting.append(answer, priority), state.begin()) }
+    let (number, piece) = state.withLock { state in (state.waiting.append(answer, priority, in: 0), state.begin()) }
     if let piece { start(piece) }
     let outcome: Result<Value, any Error>
     do { outcome = try await deadline.wait(for: result) } catch {
@@ -84,7 +86,7 @@ import Synchronization
   /// Runs work on one of the threads, when one is free, without a wait or a deadline: the work itself reports its end.
   public func submit(_ work: @escaping @Sendable () -> Void) {
     let piece = state.withLock { state in
-      _ = state.waiting.append(work, PriorityBox(0))
+      _ = state.waiting.append(work, Self.usualPriority, in: 0)
       return state.begin()
     }
     if let piece { start(piece) }

@@ -50,6 +50,14 @@
     return ["the response sets \(which) \(names.joined(separator: ", "))".printable]
   }
 
+  /// What else the origin of a response offers, such as HTTP/3 (`Alt-Svc`).
+  public static func offers(of head: ResponseHead) -> [String] {
+    let services = head.fields.alternativeServices
+    guard !services.isEmpty else { return [] }
+    let names = services.map { "\($0.protocolID) on port \($0.port)" + ($0.host.map { " of \($0)" } ?? "") }
+    return ["this origin offers \(names.joined(separator: ", ")) (Alt-Svc), which is not used".printable]
+  }
+
   /// When and why a request is sent again.
   static func resend(after delay: Duration, because reason: String) -> String {
     delay > .zero ? "again in \(Quantity.text(delay)): \(reason)" : "again: \(reason)"

@@ -29,4 +29,20 @@
 public protocol Transport: Sendable {
   /// Sends the request and returns the final response, whose body has not been read.
   func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse
+
+  /// Closes connections that are kept for later requests, and returns when that is done. A transport around another one
+  /// passes it on. By default it does nothing.
+  func releaseConnections(_ which: ConnectionRelease) async
+}
+
+extension Transport {
+  public func releaseConnections(_ which: ConnectionRelease) async {}
+}
+
+/// Which connections a transport gives up.
+public enum ConnectionRelease: Sendable, Hashable {
+  /// The ones that no request uses.
+  case idle
+  /// All: those that no request uses at once, the others after their last request. They get no further requests.
+  case all
 }

@@ -1,4 +1,14 @@
-import MartletSemantics
+public import MartletSemantics
+
+extension HTTPError {
+  /// What the server says about the problem (RFC 9457); nil if the ``body`` is not of the type
+  /// `application/problem+json`, or has more than 64 KiB. For a response that is no error to the session, see
+  /// ``ProblemDetails/init(_:fields:)``.
+  public var problem: ProblemDetails? {
+    guard let response, let body else { return nil }
+    return ProblemDetails(body, fields: response.fields)
+  }
+}
 
 // Properties for a program's decisions. They are independent: several of them may be true for one error, or none.
 extension HTTPError {

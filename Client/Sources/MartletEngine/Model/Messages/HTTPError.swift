@@ -191,6 +191,8 @@ extension HTTPError {
     public static let responseTimeout = Kind("responseTimeout", [.timeout, .unreachable, .loss])
     /// The response's body stalled: no byte arrived within ``RequestOptions/idleTimeout``.
     public static let idleTimeout = Kind("idleTimeout", [.timeout, .unreachable, .loss])
+    /// A body was transferred more slowly than ``RequestOptions/minimumRate``.
+    public static let tooSlow = Kind("tooSlow", [.timeout, .loss])
     /// No connection became free within the transport's limit: ``ConnectionConfiguration/poolTimeout``.
     public static let poolTimeout = Kind("poolTimeout", [.timeout, .unsent, .heldBack])
     /// The connection was not made within the transport's limit.
@@ -256,7 +258,8 @@ extension HTTPError {
     public static let notCached = Kind("notCached", [.unsent])
     /// A file cannot be read or written.
     public static let file = Kind("file")
-    /// A downloaded file does not have the required digest (RFC 9530), or the server sent no digest to check.
+    /// A body does not have the digest that the server sent (RFC 9530; ``RequestOptions/checksDigests``), or a
+    /// downloaded file not the required one, or the server sent none to check.
     public static let digestMismatch = Kind("digestMismatch", [.serverFault])
     /// The transport or the session was shut down.
     public static let shutDown = Kind("shutDown", [.callerFault])
@@ -265,7 +268,7 @@ extension HTTPError {
 
     /// All kinds.
     static let all: [Kind] = [
-      .invalidRequest, .cancelled, .responseTimeout, .idleTimeout, .poolTimeout, .connectTimeout,
+      .invalidRequest, .cancelled, .responseTimeout, .idleTimeout, .tooSlow, .poolTimeout, .connectTimeout,
       .deadlineExceeded, .cannotResolveHost, .cannotConnect, .addressRefused, .concurrencyLimit,
       .rateLimited, .circuitOpen, .proxyFailed, .connectionLost, .protocolViolation,
       .untrustedCertificate, .pinMismatch, .tlsFailed, .badClientCertificate,

@@ -21,6 +21,13 @@ public struct RequestOptions: Sendable {
   /// HTTP/1.1 it has no effect. Over both versions the system also probes a silent connection every 15 seconds, but
   /// that finds only unreachable hosts, and not programs that are stuck.
   @Option public var pingInterval: Duration? = nil
+  /// The maximum rate of the request's body and of the response's; see ``RateShare``. nil, the default, for no limit.
+  @Option public var maximumRate: RateShare? = nil
+  /// The rate below which a transfer fails with ``HTTPError/Kind/tooSlow``; see ``MinimumRate``. Only time counts in
+  /// which the program waits for the network: neither a slow reader nor ``maximumRate`` makes a transfer too slow, nor
+  /// the wait for the response's head. A stalled download can be resumed (``downloadResumptions``), and a request
+  /// whose body stalled is retried if ``retryPolicy`` names the kind. nil, the default, for no limit.
+  @Option public var minimumRate: MinimumRate? = nil
   /// The time limit of the whole call: interceptors, redirects, retries, and the body until its last byte. None by
   /// default.
   @Option public var deadline: Duration? = nil
@@ -100,6 +107,35 @@ public struct RequestOptions: Sendable {
   /// It gets the complete response, with its body in memory, and returns the response to store, or nil to store
   /// nothing. If it reads the body, it must return a response with a new one. If it throws, nothing is stored.
   @Option public var storageDecision: (@Sendable (_ answer: HTTPResponse) async throws -> HTTPResponse?)? = nil
+  /// The algorithm of the `Content-Digest` that is sent with the request's body (RFC 9530 §2); nil, the default, for
+  /// none.
+  ///
+  /// The digest is that of the bytes that are sent: of compressed ones if the body is ``RequestBody/compressed(_:)``.
+  /// It is computed once, before the interceptors run, so that a signature can cover it. If an interceptor replaces the
+  /// body, the digest is removed with it. A request that has the field keeps it.
+  ///
+  /// - Bytes and forms have the digest as a field. So does a file, which is read once more for that.
+  /// - Any other body is a stream, whose digest follows it as a trailer field (§6.4); a `Trailer` field announces it.
+  ///   Over HTTP/1.1 such a body is chunked, and only `SocketTransport` can send it: over another transport the request
+  ///   fails with ``HTTPError/Kind/invalidRequest``. Intermediaries may drop trailers.
+  @Option public var contentDigest: IntegrityDigest.Algorithm? = nil
+  /// The algorithm of the `Repr-Digest` that is sent with the request's body, like ``contentDigest``; nil, the default,
+  /// for none. Set it if the body is the whole representation, and the server stores its digest (RFC 9530 §3.1).
+  @Option public var reprDigest: IntegrityDigest.Algorithm? = nil
+  /// Whether the digests that the server sends are checked while a body is read (RFC 9530). False by default. If the
+  /// bytes have another digest, reading them fails with ``HTTPError/Kind/digestMismatch``, and the cache stores
+  /// nothing.
+  ///
+  /// - The request asks for digests with `Want-Content-Digest` and `Want-Repr-Digest`. A response without any is
+  ///   accepted: see ``FileDigest/sent`` for a download that requires one.
+  /// - `Content-Digest` is checked in every response, and `Repr-Digest` in one to GET that is not a part; both also in
+  ///   the trailer section, if a `Trailer` field announces them there. A download that was resumed is checked as a
+  ///   whole.
+  /// - A digest is that of the bytes before any content coding is decoded. Over URLSession, which decodes bodies
+  ///   itself, decoded bodies are not checked. A response from the cache was checked when it was stored.
+  /// - If the length of the body is known, its last bytes are withheld if the check fails. Otherwise the reader has
+  ///   received them: do not act on a body before its end.
+  @Option public var checksDigests: Bool = false
   /// The statuses that the caller expects; any other is an error of kind ``HTTPError/Kind/unexpectedResponse``. nil,
   /// the default, uses the verb's own expectation: `download`, `value` and `pages` expect
   /// ``StatusExpectation/successful``, the others ``StatusExpectation/any``. It does not apply to event streams, whose
@@ -162,6 +198,12 @@ public struct RequestOptions: Sendable {
 }
 
 extension RequestOptions {
+  /// Whether the rate of a body is limited in either direction.
+  var limitsRates: Bool { maximumRate != nil || minimumRate != nil }
+
+  /// Whether digests are sent or checked.
+  var usesDigests: Bool { checksDigests || contentDigest != nil || reprDigest != nil }
+
   /// Disables the limits that would end a long-lived call, unless the request sets them itself: the session's limits do
   /// not apply. PINGs detect a dead connection instead.
   mutating func disableSessionTimeouts() {
@@ -176,6 +218,8 @@ extension RequestOptions {
     _responseTimeout.inherit(defaults._responseTimeout)
     _idleTimeout.inherit(defaults._idleTimeout)
     _pingInterval.inherit(defaults._pingInterval)
+    _maximumRate.inherit(defaults._maximumRate)
+    _minimumRate.inherit(defaults._minimumRate)
     _deadline.inherit(defaults._deadline)
     _cachePolicy.inherit(defaults._cachePolicy)
     _partition.inherit(defaults._partition)
@@ -193,6 +237,9 @@ extension RequestOptions {
     _downloadResumptions.inherit(defaults._downloadResumptions)
     _redirectDecision.inherit(defaults._redirectDecision)
     _storageDecision.inherit(defaults._storageDecision)
+    _contentDigest.inherit(defaults._contentDigest)
+    _reprDigest.inherit(defaults._reprDigest)
+    _checksDigests.inherit(defaults._checksDigests)
     _expecting.inherit(defaults._expecting)
     _storesDownloads.inherit(defaults._storesDownloads)
     _keepsDotSegments.inherit(defaults._keepsDotSegments)

@@ -28,6 +28,7 @@ extension RequestBody {
   public func compressed(_ coding: ContentCoding = .gzip) -> RequestBody {
     guard !isEmpty else { return self }
     var fields = fields
+    fields.removeDigests()
     fields.append(coding.rawValue, for: .contentEncoding)
     let open: @Sendable () async throws -> OpenBody = { [self] in
       let plain = try await self.open()
@@ -68,7 +69,11 @@ final class DeflateSource: BodySource {
 
   func cancel() { base.cancel() }
 
-  var trailers: HTTPFields { base.trailers }
+  var trailers: HTTPFields {
+    var trailers = base.trailers
+    trailers.removeDigests()
+    return trailers
+  }
 }
 
 /// A zlib stream, which must not move in memory: zlib keeps its address.

@@ -34,6 +34,9 @@ public struct DecodingTransport: Transport {
     return try Self.decoded(response, to: request, in: call)
   }
 
+  /// Passes it on.
+  public func releaseConnections(_ which: ConnectionRelease) async { await base.releaseConnections(which) }
+
   /// Returns the request with an `Accept-Encoding`, unless it has or omits one.
   package static func acceptingCodings(_ request: HTTPRequest) -> HTTPRequest {
     guard !request.hasOrOmits(.acceptEncoding) else { return request }
@@ -47,7 +50,9 @@ public struct DecodingTransport: Transport {
     guard !request.fields.contains(.acceptEncoding), !request.fields.contains(.range),
       response.hasWholeBody(for: request)
     else { return response }
-    do { return try undoingCodings(of: response, to: request, in: call) } catch {
+    do {
+      return try undoingCodings(of: response.checkingDigests(for: request), to: request, in: call)
+    } catch {
       response.body.cancel()
       throw error
     }

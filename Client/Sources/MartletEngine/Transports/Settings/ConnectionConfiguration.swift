@@ -42,10 +42,25 @@ public struct ConnectionConfiguration: Sendable {
   /// The maximum number of idle connections that are kept open for reuse. 128 by default.
   public var idleConnectionLimit = 128
   /// How long an idle connection may be reused, in whole seconds; with less than one second, connections are not
-  /// reused. 60 seconds by default, which is below the usual limits of servers. Over sockets, a server may announce a
-  /// shorter time (`Keep-Alive: timeout=5`); its connections then use that time, less a second in which a request may
-  /// be in transit.
+  /// reused. 60 seconds by default. Over sockets, a server may announce a shorter time (`Keep-Alive: timeout=5`); its
+  /// connections then use that time, less a second in which a request may be in transit.
+  ///
+  /// Some servers close idle connections earlier, and most of these do not announce it: gunicorn after 2 seconds,
+  /// uvicorn and Node.js after 5, Tomcat after 20, an AWS load balancer after 60. A request that is sent at that moment
+  /// gets no response. The transport sends it again at once if it may be repeated. A POST may not: it fails with
+  /// ``HTTPError/Kind/connectionLost``, and ``HTTPError/delivery`` says that the connection was stale. For such a
+  /// server, set a time below its own, or give requests that may be repeated an `Idempotency-Key`.
   public var idleLifetime = Duration.seconds(60)
+  /// How old a connection may be when a request begins to use it. Each connection gets up to a tenth more or less, so
+  /// that connections that were opened together are not replaced together. nil, the default, means no limit. Any
+  /// connection may be used at least once.
+  ///
+  /// A connection that reaches this age gets no further requests, and is closed when its last request has ended; over
+  /// HTTP/2, its streams end in peace. The next request opens another connection, and looks the name up again, so that
+  /// it finds a server that a name service or a load balancer has moved. The request reports an ``Event/note(_:)``. No
+  /// request, event stream or WebSocket is ended. `SocketTransport`, the default on Linux, supports it;
+  /// `URLSessionTransport` ignores it.
+  public var connectionLifetime: Duration?
   /// Whether compressed bodies are requested (gzip, deflate, br, zstd) and delivered decoded; see
   /// ``DecodingTransport``. True by default. If a request has its own `Accept-Encoding` or a `Range`, its body is
   /// delivered as it was sent.
@@ -93,7 +108,7 @@ public struct ConnectionConfiguration: Sendable {
     case serverTrustCheck = "tls.serverTrustCheck"
     case originSettings = "tls.originSettings"
     case proxy, versions, connectTimeout, poolTimeout, connectionLimitPerHost, webSocketLimitPerHost, connectionLimit,
-      idleConnectionLimit, idleLifetime
+      idleConnectionLimit, idleLifetime, connectionLifetime
     case decompresses, readAhead, addressPolicy, serviceClass
   }
 
@@ -118,6 +133,7 @@ public struct ConnectionConfiguration: Sendable {
       case .connectionLimit: connectionLimit != unchanged.connectionLimit
       case .idleConnectionLimit: idleConnectionLimit != unchanged.idleConnectionLimit
       case .idleLifetime: idleLifetime != unchanged.idleLifetime
+      case .connectionLifetime: connectionLifetime != nil
       case .decompresses: !decompresses
       case .readAhead: readAhead != unchanged.readAhead
       case .addressPolicy: addressPolicy != unchanged.addressPolicy

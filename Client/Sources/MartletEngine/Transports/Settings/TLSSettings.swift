@@ -1,6 +1,14 @@
 public import MartletSemantics
 
 /// Trust, versions and client certificate for https. The server's certificate and host name are always verified.
+///
+/// Over sockets, the files of ``clientCertificate``, ``authorities`` and ``additionalAuthorities`` may change while a
+/// session lives, as those of cert-manager and SPIRE do every few hours. Each new connection asks whether their inode,
+/// size or time of modification has changed, and then reads them again. Connections with the former content get no
+/// further requests; those in progress end in peace. Files that cannot be used, or a certificate and a key that do not
+/// match, are not an error then: the former content stays in use, and the connection's first request reports that as an
+/// ``Event/note(_:)``. Connections that live long notice nothing, so set
+/// ``ConnectionConfiguration/connectionLifetime``, too.
 public struct TLSSettings: Sendable {
   /// A PEM file with the trusted certificate authorities, in place of the system's file and of its folder of hashed
   /// names. nil, the default, trusts the system's. A proxy over TLS is verified with the system's authorities.
@@ -28,7 +36,8 @@ public struct TLSSettings: Sendable {
   ///
   /// The returned settings replace both ``clientCertificate`` and ``pinnedPublicKeys``; if it returns nil, these are
   /// used. The answer applies to the connection and all its requests. TLS sessions are resumed only between connections
-  /// with equal answers. The files of a certificate are read once for equal answers, of the last 64.
+  /// with equal answers. The files of a certificate are read once for equal answers, of the last 64, and again when
+  /// they have changed.
   ///
   /// It may suspend, and its time counts toward ``ConnectionConfiguration/connectTimeout``. Its task is cancelled after
   /// that time, and when the transport is released. If it throws, no handshake begins, and a request that waits for the
@@ -93,6 +102,7 @@ public struct ClientCertificate: Sendable, Hashable {
     case file(URL)
     case data(Data)
     case pem(certificate: URL, key: URL)
+    case pemData(certificate: Data, key: Data)
   }
 
   package let source: Source
@@ -118,6 +128,28 @@ public struct ClientCertificate: Sendable, Hashable {
   public static func pem(certificate: URL, key: URL, password: String? = nil) -> ClientCertificate {
     ClientCertificate(source: .pem(certificate: certificate, key: key), password: password)
   }
+
+  /// The same in memory, for certificates that come from elsewhere, such as a vault or an agent for SPIFFE. See
+  /// ``TLSSettings/originSettings`` to return another one for later connections.
+  public static func pem(certificate: Data, key: Data, password: String? = nil) -> ClientCertificate {
+    ClientCertificate(source: .pemData(certificate: certificate, key: key), password: password)
+  }
+
+  /// The files that it consists of.
+  fileprivate var files: [URL] {
+    switch source {
+    case .file(let file): [file]
+    case .pem(let certificate, let key): [certificate, key]
+    case .data, .pemData: []
+    }
+  }
+}
+
+extension TLSSettings {
+  /// The files that the settings name.
+  package var files: [URL] {
+    [authorities, additionalAuthorities].compactMap(\.self) + (clientCertificate?.files ?? [])
+  }
 }
 
 extension ClientCertificate: CustomStringConvertible, CustomReflectable {
@@ -127,6 +159,7 @@ extension ClientCertificate: CustomStringConvertible, CustomReflectable {
     case .file(let url): "PKCS#12 file \(url.path)"
     case .data(let data): "PKCS#12 data of \(data.count) bytes"
     case .pem(let certificate, let key): "PEM files \(certificate.path) and \(key.path)"
+    case .pemData(let certificate, _): "PEM data of \(certificate.count) bytes"
     }
   }
 

@@ -1,6 +1,11 @@
 #if os(Linux)
-public import Glibc
 public import Synchronization
+
+#if canImport(Glibc)
+public import Glibc
+#elseif canImport(Musl)
+public import Musl
+#endif
 
 /// The work that other threads submit to a loop. Its wake-up descriptor is written only while the loop sleeps.
 ///
@@ -36,6 +41,10 @@ public import Synchronization
       _ = write(wakeUp, &one, 8)
     }
   }
+
+  /// Whether the loop sleeps and nothing has woken it: all work that was submitted is done.
+  @inlinable
+  public var isIdle: Bool { isAsleep.load(ordering: .acquiring) }
 
   /// Called by the loop: swaps all jobs with an empty array, so that both arrays keep their memory.
   @inlinable

@@ -52,6 +52,8 @@ struct ClosableTransport: Transport, DeadlineAware {
 }
 
 extension ClosableTransport {
+  func releaseConnections(_ which: ConnectionRelease) async { await base.current?.releaseConnections(which) }
+
   /// Registers the messages of a WebSocket until it is closed.
   private func register(_ messages: any MessageChannel) throws(HTTPError) {
     // It may never be accepted.
@@ -88,6 +90,8 @@ private final class ClosableStream: DuplexStream {
   }
 
   var isShared: Bool { base.isShared }
+
+  func awaitAnswer() { base.awaitAnswer() }
 
   var executor: (any TaskExecutor)? { base.executor }
 

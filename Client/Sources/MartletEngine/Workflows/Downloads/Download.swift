@@ -133,7 +133,9 @@ struct Download {
   private var size: Int64?
   private let digest: FileDigest?
   /// The digest of the whole file that the server has sent.
-  private var sentDigest: RepresentationDigest?
+  private var sentDigest: IntegrityDigest?
+  /// Whether the file consists of parts that several responses brought, so that no check of a body covers it.
+  private var isJoined = false
   private var resumptionsLeft: Int
   private var rule = ReconnectRule(backoff: Backoff(base: .seconds(1), delayLimit: .seconds(30)))
   /// What an error is about: the last request, and the response to it.
@@ -162,7 +164,7 @@ struct Download {
     self.session = session
     self.digest = digest
     if let digest, digest.given == nil {
-      request.fields["Want-Repr-Digest"] = "sha-256=10, sha-512=5"
+      request.fields.wantDigests([.sha256, .sha512], .wantReprDigest)
       // A stored response is already decoded, but the digest is that of the coded bytes.
       request.options.cachePolicy = .reloadIgnoringCacheData
     }
@@ -240,6 +242,7 @@ struct Download {
     switch decision(on: response, after: point) {
     case .append(let size):
       self.size = size
+      isJoined = true
       sentDigest = FileDigest.named(by: response) ?? sentDigest
       response.body.ofSession?.follow(file.count)
     case .whole:
@@ -291,6 +294,7 @@ struct Download {
     try file.empty()
     size = response.body.length
     sentDigest = FileDigest.named(by: response)
+    isJoined = false
     // A response from the cache is complete.
     validator = response.networkHead.flatMap { ResumeRule.validator(of: $0, now: session.configuration.now()) }
   }
@@ -330,13 +334,14 @@ struct Download {
         throw HTTPError(wrapping: error)
       }
     }
-    if let digest {
-      guard let expected = digest.given ?? sentDigest else {
+    if digest != nil || isJoined && request.options.checksDigests {
+      if let expected = digest?.given ?? sentDigest {
+        try partial.check(expected, isGiven: digest?.given != nil)
+      } else if digest != nil {
         throw HTTPError(
           .digestMismatch, "the server sent no digest that can be checked: pass one, or download without verifying",
           phase: .receiving)
       }
-      try partial.check(expected, isGiven: digest.given != nil)
     }
     try partial.complete()
   }

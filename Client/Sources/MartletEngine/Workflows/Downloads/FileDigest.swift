@@ -7,7 +7,7 @@
 /// ```
 public struct FileDigest: Sendable, Hashable {
   /// The expected digest; nil for the server's.
-  let given: RepresentationDigest?
+  let given: IntegrityDigest?
 
   /// The digest that the server sends: `Repr-Digest`, or else `Content-Digest` of a response with the whole file; of
   /// several, the strongest, which may be SHA-512 or SHA-256. The request asks for it with `Want-Repr-Digest`, and the
@@ -30,22 +30,22 @@ public struct FileDigest: Sendable, Hashable {
       rest = rest.dropFirst(2)
     }
     guard rest.isEmpty,
-      let algorithm = RepresentationDigest.Algorithm.allCases.first(where: { $0.byteCount == bytes.count })
+      let algorithm = IntegrityDigest.Algorithm.allCases.first(where: { $0.byteCount == bytes.count })
     else { return nil }
     given = .init(algorithm, bytes)
   }
 
-  private init(given: RepresentationDigest?) { self.given = given }
+  private init(given: IntegrityDigest?) { self.given = given }
 
   /// Returns the digest that a response names for the whole representation; nil if it names none that can be checked.
   /// If a coding was decoded, the digest is that of other bytes.
-  static func named(by response: HTTPResponse) -> RepresentationDigest? {
+  static func named(by response: HTTPResponse) -> IntegrityDigest? {
     guard let received = response.networkHead, received.status == response.status,
       received.fields[.contentEncoding] == response.fields[.contentEncoding]
     else { return nil }
-    if let digest = RepresentationDigest.strongest(of: "Repr-Digest", in: received.fields) { return digest }
+    if let digest = received.fields.digests(of: .reprDigest).last { return digest }
     guard received.status == .ok else { return nil }  // The content of a 206 is a part.
-    return RepresentationDigest.strongest(of: "Content-Digest", in: received.fields)
+    return received.fields.digests(of: .contentDigest).last
   }
 }
 
@@ -54,12 +54,10 @@ extension PartialFile {
   ///
   /// - Parameter isGiven: whether the caller has given the digest. The error then shows digests in hexadecimal, like
   ///   `sha256sum`; otherwise in the notation of the field that the server sent.
-  func check(_ digest: RepresentationDigest, isGiven: Bool) throws(HTTPError) {
-    guard let hash = IncrementalDigest(digest.algorithm) else {
-      throw HTTPError(.other, "the system's libcrypto does not offer \(digest.algorithm.rawValue)", phase: .receiving)
-    }
+  func check(_ digest: IntegrityDigest, isGiven: Bool) throws(HTTPError) {
+    let hash = try IncrementalDigest.make(digest.algorithm)
     try read { hash.update($0) }
-    let actual = RepresentationDigest(digest.algorithm, hash.value())
+    let actual = IntegrityDigest(digest.algorithm, hash.value())
     guard actual == digest else {
       let (found, expected) = isGiven ? (actual.hexadecimal, digest.hexadecimal) : (actual.text, digest.text)
       throw HTTPError(.digestMismatch, "the file has the digest \(found) instead of \(expected)", phase: .receiving)

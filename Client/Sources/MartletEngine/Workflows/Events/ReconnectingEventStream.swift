@@ -21,6 +21,7 @@ struct ReconnectingEventStream: Sendable {
 
   /// Returns the events of the next chunk, which may be none; nil when the stream has ended.
   mutating func next() async throws(HTTPError) -> [ServerSentEvent]? {
+    var asked: Duration?
     do throws(HTTPError) {
       guard let body else { return try await connect() ? [] : nil }
       // The events before one that is too large are delivered first; then no further chunk is waited for.
@@ -29,14 +30,20 @@ struct ReconnectingEventStream: Sendable {
       guard events.reconnects else { return nil }
       rule.succeeded()  // A server may end each of its streams, so that clients come back for news.
     } catch {
-      guard events.reconnects, error.isLoss else { throw error }
+      guard events.reconnects, error.isLoss || isTemporaryRefusal(error) else { throw error }
+      asked = error.response.flatMap { RetryAfter.delay(in: $0.fields, now: events.session.configuration.now()) }
       if let age { rule.ended(after: age.elapsed) }
       rule.failed()
       if let limit = events.failureLimit, rule.failures >= limit { throw error }
     }
     (body, age) = (nil, nil)
-    try await pause()
+    try await pause(asked: asked ?? .zero)
     return []
+  }
+
+  private func isTemporaryRefusal(_ error: HTTPError) -> Bool {
+    guard error.kind == .unexpectedResponse, let status = error.response?.status else { return false }
+    return events.reconnectStatuses.contains(status)
   }
 
   /// Connects. Returns false after a 204, which ends the stream.
@@ -76,11 +83,13 @@ struct ReconnectingEventStream: Sendable {
   }
 
   /// Waits for the reconnection time, and then for a random time (WHATWG HTML §9.2.3: "Optionally, wait some more").
-  private mutating func pause() async throws(HTTPError) {
+  ///
+  /// - Parameter asked: the shortest delay that the server has asked for this time.
+  private mutating func pause(asked: Duration) async throws(HTTPError) {
     rule.minimumDelay = max(parser.reconnectionTime ?? Self.usualPause, Self.minimumPause)
     let random = events.session.sharedOptions(of: events.request).value.retryPolicy.random
     do {
-      try await events.session.configuration.clock.sleep(for: rule.delay(fraction: random()))
+      try await events.session.configuration.clock.sleep(for: rule.delay(fraction: random(), asked: asked))
     } catch {
       throw HTTPError(wrapping: error)
     }

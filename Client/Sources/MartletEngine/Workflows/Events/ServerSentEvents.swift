@@ -33,8 +33,9 @@ extension HTTPSession {
 ///
 /// The sequence ends after a response with status 204. It throws ``HTTPError`` if the task is cancelled, or if an event
 /// is too large (`.bodyTooLarge`), after the events before it. It also does if the status is not 200 or the type not
-/// `text/event-stream` (kind `.unexpectedResponse`, with the first 64 KiB of the body in ``HTTPError/body``). A request
-/// with an unsafe method, such as POST, is sent once: its sequence ends or fails with its stream.
+/// `text/event-stream` (kind `.unexpectedResponse`, with the first 64 KiB of the body in ``HTTPError/body``), as WHATWG
+/// HTML §9.2.3 demands of browsers; ``reconnectStatuses`` makes exceptions. A request with an unsafe method, such as
+/// POST, is sent once: its sequence ends or fails with its stream.
 ///
 /// The request's own options apply to each connection. The session's idle timeout, deadline and body limit do not,
 /// because a stream may last. Dead connections are still noticed: over HTTP/2 by a PING every 30 seconds
@@ -51,6 +52,12 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
   public var eventLimit = 16 << 20
   /// Whether lost connections are re-established. By default they are if the request's method is safe.
   public var reconnects: Bool
+  /// The statuses after which another connection is made if ``reconnects`` is true, as after a loss; none by default.
+  ///
+  /// ``temporaryStatuses`` lets a stream outlive a deployment, during which a load balancer answers with 503. Each such
+  /// response counts as a failure, so the delay grows, to a minute at most. If the server asks for a longer delay with
+  /// `Retry-After`, that delay applies, but an hour at most. Other statuses end the sequence.
+  public var reconnectStatuses: Set<HTTPStatus> = []
   let session: HTTPSession
   let request: HTTPRequest
   let lastEventID: String
@@ -61,6 +68,11 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
     self.lastEventID = lastEventID
     reconnects = request.method.isSafe
   }
+
+  /// The statuses of a server that is overloaded or not there for a while: 429, 502, 503 and 504.
+  public static let temporaryStatuses: Set<HTTPStatus> = [
+    .tooManyRequests, .badGateway, .serviceUnavailable, .gatewayTimeout,
+  ]
 
   /// Returns what reads the events. Releasing it closes the connection.
   public func makeAsyncIterator() -> some AsyncIteratorProtocol<ServerSentEvent, HTTPError> { EventReader(self) }

@@ -34,7 +34,7 @@ IMAGES ?= yes
 
 .PHONY: help build install uninstall demo slideshow-window example-sap sap-gateway test check check-page check-site check-window format bench interop integrations scores fleet \
   storm slow docs api sanitize sanitize-thread sanitize-address fuzz clean build-libraries window-libraries check-page-libraries check-window-libraries test-libraries \
-  bench-libraries interop-libraries
+  bench-libraries interop-libraries static-program
 
 help: ## list the targets of make
 	@awk -F ': .*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -47,7 +47,7 @@ slideshow-window: window-libraries ## the same slideshow in a window (GTK 4)
 	@scripts/replan Examples/Slideshow/.build
 	@exec env SLIDESHOW_WINDOW=1 swift run --package-path Examples/Slideshow -c release slideshow-window $(ARGS)
 
-example-sap: build-libraries ## an app for SAP Mobile Services as a shell, with a gateway of its own; ARGS=--tour
+example-sap: build-libraries ## an app for SAP Mobile Services as a shell: users onboard, return, lock it and leave; ARGS=--tour
 	@scripts/build Examples/SAP --product sap-shell >&2
 	@exec .build/debug/sap-shell $(ARGS)
 
@@ -95,6 +95,9 @@ fleet: interop-libraries ## processes that share a Redis server, some of them ki
 
 storm: test-libraries ## cancel operations of all entry points at random moments, for ten minutes; ARGS="--thread --minutes 2"
 	@scripts/storm $(ARGS)
+
+static-program: ## link a program with all its libraries into one file, and run it in an empty root folder
+	@scripts/static-program
 
 slow: test-libraries ## run the slow check that was run longest ago, and record the result; ARGS=--list shows all of them
 	@scripts/slow $(ARGS)

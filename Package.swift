@@ -46,8 +46,9 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
     "Martlet", "MartletEngine", "MartletSemantics", "MartletObservation", "MartletInspector", "MartletSignIn",
-    "MartletWebSocket", "MartletSockets",
-    "MartletURLSession", "MartletCombine", "MartletCombineFoundation", "SAPFoundation", "SAPOData", "MartletSQLite",
+    "MartletSignatures", "MartletWebSocket", "MartletSockets",
+    "MartletURLSession", "MartletCombine", "MartletCombineFoundation", "SAPFoundation", "SAPFioriFlows", "SAPCommon",
+    "SAPOData", "MartletSQLite",
     "MartletTasks", "MartletTasksTesting", "MartletImages", "MartletTesting", "SAPFoundationTesting",
     "MartletHTTPTypes", "MartletOpenAPI", "MartletLogging", "MartletMetrics", "MartletTracing",
     "MartletServiceLifecycle",
@@ -115,8 +116,13 @@ package.add(
   [
     .outside(name: "MartletObservation", dependencies: ["MartletEngine", "MartletSemantics"]),
     .outside(name: "MartletSignIn", dependencies: ["MartletEngine", "MartletSemantics"]),
+    .outside(
+      name: "MartletSignatures",
+      dependencies: ["MartletEngine", "MartletSemantics", "MartletSignIn"] + linux("CCrypto")),
     .outside(name: "MartletWebSocket", dependencies: ["MartletEngine", "MartletSemantics"] + linux("CZlib")),
-    .outside(name: "MartletServer", dependencies: ["MartletEngine", "MartletSemantics", "MartletWebSocket"]),
+    .outside(
+      name: "MartletServer",
+      dependencies: ["MartletEngine", "MartletSemantics", "MartletWebSocket"] + linux("COpenSSL", "CNGHTTP2")),
     .outside(
       name: "MartletTesting",
       dependencies: ["MartletEngine", "MartletObservation", "MartletSemantics", "MartletServer", "MartletWebSocket"]),
@@ -173,6 +179,9 @@ package.add(
         "MartletSemantics", "MartletEngine", "MartletURLSession", "Martlet", "MartletObservation", "MartletSignIn",
         "MartletWebSocket", "MartletCombine", "MartletCombineFoundation", "MartletSQLite",
       ]),
+    .outside(name: "SAPCommon", dependencies: ["SAPFoundation"]),
+    .outside(
+      name: "SAPFioriFlows", dependencies: ["SAPFoundation", "MartletSemantics", "MartletEngine", "MartletURLSession"]),
     .outside(
       name: "SAPOData", dependencies: ["SAPFoundation", "MartletSemantics", "MartletEngine", "MartletURLSession"]),
     .outside(name: "SAPFoundationTesting", dependencies: ["MartletSemantics", "MartletServer", "MartletTesting"]),

@@ -75,8 +75,13 @@ let package = Package(
     // Its extensions.
     .outside(name: "MartletObservation", dependencies: ["MartletEngine", "MartletSemantics"]),
     .outside(name: "MartletSignIn", dependencies: ["MartletEngine", "MartletSemantics"]),
+    .outside(
+      name: "MartletSignatures",
+      dependencies: ["MartletEngine", "MartletSemantics", "MartletSignIn"] + linux("CCrypto")),
     .outside(name: "MartletWebSocket", dependencies: ["MartletEngine", "MartletSemantics"] + linux("CZlib")),
-    .outside(name: "MartletServer", dependencies: ["MartletEngine", "MartletSemantics", "MartletWebSocket"]),
+    .outside(
+      name: "MartletServer",
+      dependencies: ["MartletEngine", "MartletSemantics", "MartletWebSocket"] + linux("COpenSSL", "CNGHTTP2")),
     .outside(
       name: "MartletTesting",
       dependencies: ["MartletEngine", "MartletObservation", "MartletSemantics", "MartletServer", "MartletWebSocket"]),
@@ -101,6 +106,12 @@ let package = Package(
       name: "MartletSignInTests",
       dependencies: [
         "MartletSignIn", "MartletEngine", "MartletSemantics", "MartletSockets", "MartletTesting", "CallDoubles",
+        "TestServers", "TestSupport",
+      ]),
+    .tests(
+      name: "MartletSignaturesTests",
+      dependencies: [
+        "MartletSignatures", "MartletSignIn", "MartletEngine", "MartletSemantics", "MartletSockets", "MartletTesting",
         "TestServers", "TestSupport",
       ]),
     .tests(
@@ -135,7 +146,9 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
-let extensions = ["MartletObservation", "MartletServer", "MartletSignIn", "MartletTesting", "MartletWebSocket"]
+let extensions = [
+  "MartletObservation", "MartletServer", "MartletSignIn", "MartletSignatures", "MartletTesting", "MartletWebSocket",
+]
 let support = ["CallDoubles", "TestServers", "TestSupport"]
 for target in package.targets {
   if target.type == .system { target.path = "Sources/System/" + target.name }

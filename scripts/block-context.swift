@@ -7,9 +7,11 @@ import MartletImages
 import MartletKerberos
 import MartletObservation
 import MartletSignIn
+import MartletSignatures
 import MartletTasks
 import MartletTesting
 import MartletWebSocket
+import SAPFioriFlows
 import SAPFoundation
 import SAPOData
 
@@ -21,6 +23,7 @@ extension MartletArticles {
   static var number: Int { some() }
   static var service: URL { some() }
   static var admin: URL { some() }
+  static var archive: URL { some() }
   static var home: URL { some() }
   static var loginURL: URL { some() }
   static var reports: URL { some() }
@@ -30,6 +33,25 @@ extension MartletArticles {
   static var proxyPort: Int { some() }
   static var tokens: TokenSource { some() }
   static var clock: ManualClock { some() }
+
+  // The shapes of SwiftNIO and Hummingbird.
+  struct ByteBuffer: Sendable {
+    var readableBytesView: ArraySlice<UInt8>
+    init(bytes: some Sequence<UInt8>) { readableBytesView = ArraySlice(bytes) }
+  }
+  enum Hummingbird {
+    struct Request: Sendable {
+      var path: String
+      var body: AsyncStream<ByteBuffer>
+    }
+    struct Response: Sendable {
+      var status: Int
+      var body: ResponseBody
+    }
+    struct ResponseBody: Sendable {
+      init<Buffers: AsyncSequence & Sendable>(asyncSequence: Buffers) where Buffers.Element == ByteBuffer {}
+    }
+  }
   static var script: ScriptedTransport { some() }
   static var metrics: CallMetrics { some() }
 }
@@ -79,6 +101,11 @@ extension SAPFoundationArticles {
   static var companyAuthority: URL { some() }
   static func report(_ error: SAPcpmsUserBlockedError) {}
   @Sendable static func done(_ data: Data?, _ error: (any Error)?) {}
+}
+
+extension SAPFioriFlowsArticles {
+  static var flows: any OnboardingFlowProviding { some() }
+  static var errors: any OnboardingControllerDelegate { some() }
 }
 
 extension SAPODataArticles {

@@ -12,11 +12,13 @@ import MartletObservation
 import MartletRedis
 import MartletSQLite
 import MartletSignIn
+import MartletSignatures
 import MartletTasks
 import MartletTasksTesting
 import MartletTesting
 import MartletURLSession
 import MartletWebSocket
+import SAPFioriFlows
 import SAPFoundation
 import SAPFoundationTesting
 import SAPOData
@@ -43,6 +45,15 @@ var connection: ConnectionConfiguration {
 var data: Data { some() }
 var chunks: [Data] { some() }
 var transport: any Transport { some() }
+
+/// A request that a server framework has received, whose chunks are ByteBuffers of SwiftNIO.
+struct IncomingRequest: Sendable {
+  struct Buffer: Sendable { var readableBytesView: ArraySlice<UInt8> }
+  var body: AsyncStream<Buffer>
+}
+var incoming: IncomingRequest { some() }
+var films: [FileDownload] { some() }
+func show(_ fraction: Double?, for film: FileDownload) {}
 
 // Addresses and files.
 var url: URL { some() }
@@ -145,13 +156,29 @@ extension MartletRedisExamples {
 
 extension MartletEngineExamples {
   static var body: ResponseBody { some() }
+  static func installRoute() throws {}
 }
 
 extension MartletSignInExamples {
   static var client: OAuthClient { some() }
   static var authorize: URL { some() }
   static var tokens: URL { some() }
+  static var issuer: URL { some() }
   static var secret: String { some() }
+}
+
+extension MartletSignaturesExamples {
+  static var user: String { some() }
+  static var login: OAuthLogin { some() }
+  static var server: OAuthServer { some() }
+  static var text: String { some() }
+  static var secret: Data { some() }
+  static var key: SignatureKey { some() }
+  static var serverKey: SignatureKey { some() }
+  static var fields: HTTPFields {
+    get { some() }
+    set {}
+  }
 }
 
 extension MartletWebSocketExamples {
@@ -204,6 +231,15 @@ extension SAPFoundationExamples {
   static var backend: URL { some() }
   static var secret: String { some() }
   static var failure: any Error { some() }
+}
+
+extension SAPFioriFlowsExamples {
+  static var screens: any FlowPresentationDelegate { some() }
+  static var flows: any OnboardingFlowProviding { some() }
+  static var errors: any OnboardingControllerDelegate { some() }
+  static var steps: [any OnboardingStep] { some() }
+  static var backend: URL { some() }
+  static var loginScreen: any BasicCredentialDiscovery { some() }
 }
 
 extension SAPFoundationTestingExamples {

@@ -28,12 +28,45 @@ async def repeated(count):
         yield chunk[:length]
 
 
+async def echoes(send, receive, times, at_once, length):
+    content = "".join(f'"n":{index % 97},' for index in range(length // 6 + 1)).encode()[:length]
+    if at_once * length > 1 << 20:
+        return await echoes_beside(send, receive, times, at_once, content)
+    sent = received = count = 0
+    while received < times:
+        while sent < times and sent - received < at_once:
+            await send(content)
+            sent += 1
+        count += len(await receive())
+        received += 1
+    return count
+
+
+async def echoes_beside(send, receive, times, at_once, content):
+    """Sends in a task of its own, because the buffers on the way may not hold all messages."""
+    room = asyncio.Semaphore(at_once)
+
+    async def fill():
+        for _ in range(times):
+            await room.acquire()
+            await send(content)
+
+    sending = asyncio.create_task(fill())
+    count = 0
+    for _ in range(times):
+        count += len(await receive())
+        room.release()
+    await sending
+    return count
+
+
 class AIOHTTPClient:
     def __init__(self, context, connections):
         self.version = "aiohttp " + aiohttp.__version__
         self.session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=connections, ssl=context), timeout=aiohttp.ClientTimeout(300)
         )
+        self.sockets = {}
 
     async def fetch(self, url, times, at_once):
         async def one():
@@ -52,6 +85,12 @@ class AIOHTTPClient:
         async with self.session.put(url, data=repeated(count), headers=fields) as response:
             response.raise_for_status()
             await response.read()
+
+    async def echo(self, url, times, at_once, length, compression):
+        if compression not in self.sockets:
+            self.sockets[compression] = await self.session.ws_connect(url, compress=15 if compression else 0)
+        socket = self.sockets[compression]
+        return await echoes(socket.send_bytes, socket.receive_bytes, times, at_once, length)
 
 
 class HTTPXClient:
@@ -86,15 +125,7 @@ class WebSocketsClient:
         if compression not in self.sockets:
             self.sockets[compression] = await websockets.connect(url.replace("http", "ws", 1), compression=compression)
         socket = self.sockets[compression]
-        content = "".join(f'"n":{index % 97},' for index in range(length // 6 + 1)).encode()[:length]
-        sent = received = count = 0
-        while received < times:
-            while sent < times and sent - received < at_once:
-                await socket.send(content)
-                sent += 1
-            count += len(await socket.recv())
-            received += 1
-        return count
+        return await echoes(socket.send, socket.recv, times, at_once, length)
 
 
 def memory(key):

@@ -9,6 +9,7 @@ let programs = [
   ("sign-in", "MartletSignIn"),
   ("web-socket", "MartletWebSocket"), ("sockets", "MartletSockets"), ("urlsession", "MartletURLSession"),
   ("combine", "MartletCombine"), ("combine-foundation", "MartletCombineFoundation"), ("sap", "SAPFoundation"),
+  ("sap-flows", "SAPFioriFlows"), ("sap-common", "SAPCommon"),
   ("odata", "SAPOData"), ("sqlite", "MartletSQLite"), ("redis", "MartletRedis"), ("kerberos", "MartletKerberos"),
   ("tasks", "MartletTasks"),
   ("tasks-testing", "MartletTasksTesting"), ("images", "MartletImages"), ("testing", "MartletTesting"),

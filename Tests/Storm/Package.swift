@@ -33,11 +33,12 @@ let package = Package(
     .target(
       name: "Storm",
       dependencies: from(
-        "Client", "Martlet", "MartletObservation", "MartletSignIn", "MartletWebSocket", "MartletTesting")
+        "Client", "Martlet", "MartletObservation", "MartletSignIn", "MartletSignatures", "MartletWebSocket",
+        "MartletTesting")
         + from("Publishers", "MartletCombine")
         + from("Stores", "MartletSQLite")
         + from("Tasks", "MartletTasks")
-        + from("SAP", "SAPFoundation")
+        + from("SAP", "SAPFoundation", "SAPFioriFlows")
         + from("Images", "MartletImages"),
       packageAccess: false, swiftSettings: settings + packageName),
     .executableTarget(

@@ -1,10 +1,12 @@
 #define _GNU_SOURCE
 #include "CEcho.h"
 
+#include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <openssl/evp.h>
 #include <openssl/rand.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -216,34 +218,58 @@ int cecho_open(uint16_t port) {
   return -1;
 }
 
+// The answers so far.
+typedef struct {
+  int64_t bytes, count;
+} answers;
+
+static int take_answers(buffer *input, answers *answers) {
+  if (!receive(input)) return 0;
+  frame frame;
+  while (next_frame(input, &frame)) {
+    answers->bytes += (int64_t)frame.length;
+    answers->count++;
+  }
+  return 1;
+}
+
+// Sends, and receives meanwhile if the buffers on the way are full.
+static int send_beside(buffer *input, answers *answers, const uint8_t *bytes, size_t count) {
+  while (count > 0) {
+    ssize_t sent = send(input->socket, bytes, count, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent > 0) {
+      bytes += sent;
+      count -= (size_t)sent;
+      continue;
+    }
+    if (errno != EAGAIN && errno != EINTR) return 0;
+    struct pollfd event = {.fd = input->socket, .events = POLLIN | POLLOUT};
+    if (poll(&event, 1, -1) > 0 && (event.revents & POLLIN) && !take_answers(input, answers)) return 0;
+  }
+  return 1;
+}
+
 int64_t cecho_run(int socket, int64_t times, int64_t at_once, int64_t length) {
   buffer *input = malloc(sizeof *input);
   uint8_t *content = malloc((size_t)length);
   uint8_t *output = malloc((size_t)length + longest_header);
+  answers answers = {0, 0};
   int64_t received = -1;
   if (!input || !content || !output) goto end;
   input->socket = socket;
   input->start = input->end = 0;
   memset(content, 'a', (size_t)length);
-  received = 0;
-  for (int64_t sent = 0, answered = 0; answered < times;) {
-    for (; sent < times && sent - answered < at_once; sent++) {
+  for (int64_t sent = 0; answers.count < times;) {
+    for (; sent < times && sent - answers.count < at_once; sent++) {
       size_t size = write_header(output, 0x82, (size_t)length, 1);
-      if (RAND_bytes(output + size, 4) != 1) goto failed;
+      if (RAND_bytes(output + size, 4) != 1) goto end;
       memcpy(output + size + 4, content, (size_t)length);
       apply_mask(output + size + 4, output + size, (size_t)length);
-      if (!send_all(socket, output, size + 4 + (size_t)length)) goto failed;
+      if (!send_beside(input, &answers, output, size + 4 + (size_t)length)) goto end;
     }
-    if (!receive(input)) goto failed;
-    frame frame;
-    while (next_frame(input, &frame)) {
-      received += (int64_t)frame.length;
-      answered++;
-    }
+    if (answers.count < times && !take_answers(input, &answers)) goto end;
   }
-  goto end;
-failed:
-  received = -1;
+  received = answers.bytes;
 end:
   free(input);
   free(content);

@@ -275,8 +275,8 @@ const char *cloop_run(cloop *loop, const cloop_workload *workload, int64_t *rece
   while (running > 0 || started < workload->requests) {
     int64_t wait = -1;
     while (!loop->error[0] && started < workload->requests) {
-      int64_t due = workload->interval > 0 ? first + started * workload->interval : nanoseconds();
-      wait = workload->interval > 0 ? due - nanoseconds() : -1;
+      int64_t due = workload->arrivals ? first + workload->arrivals[started] : nanoseconds();
+      wait = workload->arrivals ? due - nanoseconds() : -1;
       if (wait > 0 || running >= workload->concurrency) break;
       if (start(loop, due) != 0) return "libcurl takes no transfer";
       started++;

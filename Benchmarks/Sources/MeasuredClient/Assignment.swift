@@ -24,7 +24,8 @@ public struct Assignment: Codable, Sendable {
   public var length: Int64
   /// The file to upload.
   public var file: URL?
-  /// Nanoseconds between the beginnings of requests, whether others have ended or not; 0 to begin one when another ends.
+  /// Requests arrive at random moments, this many nanoseconds apart on average, whether others have ended or not; 0 to
+  /// begin one when another ends.
   public var interval: Int64 = 0
 
   public init(kind: Kind, url: URL, times: Int = 1, atOnce: Int = 1, length: Int64, file: URL? = nil) {
@@ -42,8 +43,33 @@ public struct Assignment: Codable, Sendable {
     return Data(words.utf8.prefix(Int(length)))
   }
 
+  /// When the requests arrive, in nanoseconds since the first one; empty if one begins when another ends. The gaps are
+  /// exponentially distributed, as with many independent users (a Poisson process), and the same for every client.
+  public var arrivals: [Int64] {
+    guard interval > 0 else { return [] }
+    var random = SplitMix(state: 0x2545_F491_4F6C_DD1D)
+    var due = 0.0
+    return (0..<times).map { _ in
+      defer { due -= Double(interval) * log(1 - Double.random(in: 0..<1, using: &random)) }
+      return Int64(due)
+    }
+  }
+
   /// The number of bytes of all bodies or messages.
   public var totalLength: Int64 { length * Int64(times) }
+}
+
+/// Numbers that only look random, so that all clients get the same (Steele, Lea, Flood: SplitMix).
+private struct SplitMix: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
 }
 
 /// The answer of a client's process, as a line of JSON.

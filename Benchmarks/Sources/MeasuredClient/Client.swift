@@ -18,7 +18,7 @@ public protocol Client: Sendable {
   func upload(_ file: URL, to url: URL) async throws
   /// Sends a body of this number of bytes this many times.
   func send(_ count: Int64, to url: URL, times: Int, atOnce: Int) async throws
-  /// Gets bodies, and returns the microseconds of each request. If the assignment has an interval, they count from the
+  /// Gets bodies, and returns the microseconds of each request. If the assignment has arrivals, they count from the
   /// time at which the request was due, so that a client that falls behind does not hide it.
   func latencies(_ assignment: Assignment) async throws -> [Double]
   /// Sends messages over a WebSocket, with at most `atOnce` on the way, and returns the number of received bytes.

@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 
 extension Client {
-  /// Begins a request when another ends, or at the times of the interval.
+  /// Begins a request when another ends, or when requests arrive.
   public func latencies(_ assignment: Assignment) async throws -> [Double] {
     let list = LatencyList()
     let url = assignment.url
@@ -13,7 +13,7 @@ extension Client {
       }
     } else {
       try await withThrowingTaskGroup(of: Void.self) { group in
-        for await due in Self.instants(assignment.times, every: .nanoseconds(assignment.interval)) {
+        for await due in Self.instants(assignment.arrivals) {
           group.addTask { try await measure(url, since: due, in: list) }
         }
         try await group.waitForAll()
@@ -30,15 +30,15 @@ extension Client {
 
   /// The instants at which requests are due, each when it has come. A thread keeps the time, which is more exact than a
   /// task's sleep.
-  private static func instants(_ count: Int, every interval: Duration) -> AsyncStream<ContinuousClock.Instant> {
+  private static func instants(_ arrivals: [Int64]) -> AsyncStream<ContinuousClock.Instant> {
     AsyncStream { stream in
       Thread.detachNewThread {
-        var due = ContinuousClock.now
-        for _ in 0..<count {
+        let first = ContinuousClock.now
+        for arrival in arrivals {
+          let due = first + .nanoseconds(arrival)
           let rest = (due - .now) / .microseconds(1)
           if rest > 0 { usleep(UInt32(rest)) }
           stream.yield(due)
-          due += interval
         }
         stream.finish()
       }

@@ -18,9 +18,11 @@ struct Arguments {
     case scale
     /// A client's process.
     case client(OwnClient, authority: URL, connections: Int)
-    /// The child's part of a measurement: of memory, of many connections, or of a list of pictures.
+    /// The child's part of a measurement: of memory, of many connections, of operations
+    /// beside much that is stored, or of a list of pictures.
     case memory(MemoryProbe, URL)
     case scaleProbe(ScaleProbe, RunningServer, number: Int)
+    case growth(String, size: Int)
     case images(ImageListCost.Probe, URL, count: Int)
   }
 
@@ -36,7 +38,10 @@ struct Arguments {
     bench --budget --accept     replace the budget with what was counted, even if it is higher
     bench --scale [--only KEY,…]
                                 many requests and connections: \
-    \(ScaleProbe.allCases.map(\.rawValue).joined(separator: ", "))
+    \(ScaleProbe.allCases.map(\.rawValue).joined(separator: ", "));
+                                how the time of operations grows with what is stored, waits or is recorded; \
+    a time that grows faster than it may is a failure: \
+    \(Growth.groups.map(\.key).joined(separator: ", "))
     bench --profile KEY [--clients NAME] [--seconds N]
                                 run one client alone, for a profiler (martlet-bare-sockets for 10 seconds)
     KEY: \(Workload.named.map(\.key).joined(separator: ", ")), \(FullRun.Section.allCases.map(\.rawValue).joined(separator: ", "))
@@ -110,6 +115,7 @@ struct Arguments {
       }
       let server = try JSONDecoder().decode(RunningServer.self, from: Data(try next(for: argument).utf8))
       return .scaleProbe(probe, server, number: words.popFirst().flatMap { Int($0) } ?? 0)
+    case "--growth": return .growth(try next(for: argument), size: try number(for: argument))
     case "--images":
       guard let probe = ImageListCost.Probe(rawValue: try next(for: argument)),
         let url = URL(string: try next(for: argument))
@@ -121,7 +127,8 @@ struct Arguments {
 
   private func checkKeys() throws {
     let keys = Set(
-      Workload.named.map(\.key) + FullRun.Section.allCases.map(\.rawValue) + ScaleProbe.allCases.map(\.rawValue))
+      Workload.named.map(\.key) + FullRun.Section.allCases.map(\.rawValue) + ScaleProbe.allCases.map(\.rawValue)
+        + Growth.groups.map(\.key))
     if let key = only.subtracting(keys).min() { throw BenchError("there is no '\(key)' to measure:\n\(Self.usage)") }
     let names = Set(ClientProgram.all.map(\.key) + OwnClient.all.map(\.name))
     if let name = clients.subtracting(names).min() { throw BenchError("there is no client '\(name)':\n\(Self.usage)") }

@@ -17,6 +17,7 @@ enum Bench {
       case .memory(let probe, let url): try await probe.perform(url)
       case .images(let probe, let url, let count): try await ImageListCost.perform(probe, url, count: count)
       case .scaleProbe(let probe, let server, let number): try await probe.perform(at: server, number: number)
+      case .growth(let group, let size): try await Growth.perform(group, size: size)
       case .scale: try await withServer { try scale(arguments, at: $0) }
       case .profile(let workload, let seconds):
         try await withServer { try await profile(workload, arguments, seconds: seconds, at: $0) }
@@ -113,7 +114,17 @@ enum Bench {
 
   private static func scale(_ arguments: Arguments, at server: RunningServer) throws {
     print("\(Machine.description(server: server.version))\n")
-    print(try ScaleProbe.table(ScaleProbe.allCases.filter { arguments.wants($0.rawValue) }, at: server, say).markdown)
+    let probes = ScaleProbe.allCases.filter { arguments.wants($0.rawValue) }
+    if !probes.isEmpty { print(try ScaleProbe.table(probes, at: server, say).markdown + "\n") }
+    guard Growth.groups.contains(where: { arguments.wants($0.key) }) else { return }
+    let load = Machine.load()
+    var (table, violations) = try Growth.table(rounds: min(3, arguments.rounds), wants: arguments.wants, say)
+    table.load = load
+    print(table.markdown)
+    guard violations.isEmpty else {
+      throw BenchError(
+        "operations cost more the more there is, faster than they may:\n" + violations.joined(separator: "\n"))
+    }
   }
 
   private static func profile(

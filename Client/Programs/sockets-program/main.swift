@@ -1,10 +1,15 @@
 import CCrypto
 import CallDoubles
-import Glibc
 @_spi(Toolkit) import MartletEngine
 @_spi(Toolkit) import MartletSemantics
 import MartletSockets
 import Synchronization
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
 
 // A program with the transport over sockets, for tests that need a process of their own.
 //

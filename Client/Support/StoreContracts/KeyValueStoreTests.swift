@@ -42,6 +42,19 @@ struct KeyValueStoreTests {
     #expect(try await store.value(for: "a") == Data())
   }
 
+  @Test(arguments: all) func theFirstOfManyWritersDecidesTheValue(_ making: Making) async throws {
+    let store = try making.store(folder)
+    let seen = try await withThrowingTaskGroup(of: Data.self) { group in
+      for number in 0..<8 { group.addTask { try await store.value(for: "a", orSetting: Data([UInt8(number)])) } }
+      return try await group.reduce(into: Set<Data>()) { $0.insert($1) }
+    }
+    let stored = try #require(try await store.value(for: "a"))
+    #expect(seen == [stored])
+    #expect(try await store.value(for: "a", orSetting: Data([99])) == stored)
+    try await store.removeValue(for: "a")
+    #expect(try await store.value(for: "a", orSetting: Data()) == Data())
+  }
+
   @Test(arguments: all) func removingRemovesOneKey(_ making: Making) async throws {
     let store = try making.store(folder)
     for key in ["a", "b"] { try await store.set(Data([1]), for: key) }

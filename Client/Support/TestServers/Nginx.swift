@@ -44,7 +44,8 @@ package final class Nginx: Sendable {
   package func tls(_ path: String) -> URL { url("https", ports.tls, path) }
   /// Requires a client certificate.
   package func client(_ path: String) -> URL { url("https", ports.client, path) }
-  /// Accepts a client certificate, over HTTP/2 too. `/user` returns its name and the number of the connection.
+  /// Accepts a client certificate, over HTTP/2 too. `/user` returns its name and the number of the connection. `/token`
+  /// returns a token that is bound to the certificate, which `/bound` requires.
   package func user(_ path: String) -> URL { url("https", ports.user, path) }
   /// Has a certificate for another name.
   package func stranger(_ path: String) -> URL { url("https", ports.stranger, path) }
@@ -75,6 +76,8 @@ package final class Nginx: Sendable {
           location /slow.bin { limit_rate 1k; alias \(root)/zeros.bin; }
           location /moved { return 302 /hello.txt; }
           location /busy { return 503 "$connection_requests"; }
+          location /token { default_type application/json; return 200 '{"access_token":"$ssl_client_fingerprint","token_type":"Bearer"}'; }
+          location /bound { if ($http_authorization = "Bearer $ssl_client_fingerprint") { return 200 "bound"; } return 401; }
           location /uri { return 200 "$request_uri"; }
           location /fields { client_max_body_size 100m; return 200 "$http_accept_encoding,$http_expect,$http_cookie,$http_x_test"; }
           location /cookie { add_header Set-Cookie "a=1; SameSite=Strict; Path=/"; return 200 "set"; }

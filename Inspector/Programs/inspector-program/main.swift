@@ -1,10 +1,15 @@
-import Glibc
 import Martlet
 @_spi(Toolkit) import MartletInspector
 import MartletObservation
 import MartletTesting
 import MartletWebSocket
 import Synchronization
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
 
 // A program with an inspector, for `make check-page`. It makes calls of each kind, prints the URL of the page, and then
 // more calls at each line of its input: "one" makes one, "many" 2,000, "slow" one that never ends, "get URL FILE" one

@@ -176,7 +176,9 @@ private struct CallWords {
     case .written(let head):
       return [("sent \(head.method) \(redaction.redacted(reference: head.target)) \(head.version)", nil, nil)]
     case .informational(let head): return [("informational response: \(head.statusText)", "RFC 9110 §15.2", nil)]
-    case .response(let head, _): return [("response: \(head.statusText)", nil, head.status.code >= 400 ? "bad" : nil)]
+    case .response(let head, _):
+      return [("response: \(head.statusText)", nil, head.status.code >= 400 ? "bad" : nil)]
+        + EventWords.offers(of: head).map { ($0, "RFC 7838", nil) }
     case .metrics(let metrics):
       let phases = Phases(metrics, failedWhile: failure).texts
       return [("times: " + phases.joined(separator: ", "), nil, nil)]

@@ -7,7 +7,10 @@ extension Inspector {
   /// Shows a request that a local server answers, as if it were a call; nil if its target is not a path.
   @_spi(Toolkit) public func begin(_ received: ReceivedRequest) -> ServedRequest? {
     let host = received.fields[.host] ?? "localhost"
-    guard received.target.hasPrefix("/"), let url = URL(text: "http://\(host)\(received.target)") else { return nil }
+    let scheme = received.handshake == nil ? "http" : "https"
+    guard received.target.hasPrefix("/"), let url = URL(text: "\(scheme)://\(host)\(received.target)") else {
+      return nil
+    }
     let request = HTTPRequest(received.method, url, fields: received.fields)
     let number = Self.served.add(1, ordering: .relaxed).newValue
     guard let record = log.begin(number, label: nil, request) else { return nil }

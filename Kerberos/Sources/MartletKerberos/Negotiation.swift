@@ -1,7 +1,12 @@
 import CGSSAPI
-import Glibc
 @_spi(Toolkit) import MartletEngine
 import MartletSemantics
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
 
 /// The source of tickets.
 struct TicketStore: Sendable {

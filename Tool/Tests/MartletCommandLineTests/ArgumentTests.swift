@@ -43,6 +43,10 @@ struct ArgumentTests {
       ["get", ":80", "--deadline", "1e300"],
       "--deadline SECONDS: '1e300' is not a number of seconds above 0, up to 1000000000"
     ),
+    (
+      ["get", ":80", "--limit-rate", "fast"],
+      "--limit-rate RATE: 'fast' is not a number of bytes a second from 1 to 1000000000, such as 500k or 1.5M"
+    ),
     (["get", ":80", "--retry=-1"], "--retry NUMBER: '-1' is not a whole number from 0 to 1000000000"),
     (
       ["get", ":80", "--retry", "9223372036854775807"],
@@ -119,6 +123,7 @@ extension OptionDescription {
     switch value {
     case .none: nil
     case .text, .file, .folder: "x"
+    case .rate: "500k"
     case .oneOf(let words): words[0]
     case .seconds, .count: "1"
     }

@@ -69,10 +69,40 @@ struct CallTests {
     #expect(server.requests.count == 2)
   }
 
+  /// 3,000 bytes at 10,000 a second: the first tenth of a second's bytes pass at once.
+  @Test func aBodyIsTransferredAtTheRateThatIsAskedFor() async throws {
+    let server = try LoopbackServer { _ in .data(Data(count: 3000), type: "text/plain") }
+    let start = ContinuousClock.now
+    let result = try await run("get", url(server), "--limit-rate", "10000", "--output", "file")
+    #expect(result.code == .success)
+    #expect(ContinuousClock.now - start >= .milliseconds(190))
+    #expect(try Data(contentsOf: run.folder.file("file")).count == 3000)
+  }
+
+  @Test func aTransferThatIsTooSlowIsATimeout() async throws {
+    let server = try LoopbackServer { _ in .data(Data(count: 3000), type: "text/plain").stalled(after: 1000) }
+    let result = try await run("get", url(server), "--speed-limit", "1k", "--speed-time", "1")
+    #expect(result.code == .timeout)
+    #expect(result.errors.text.contains("fewer than 1024 bytes a second for 1 s"), "\(result.errors.text)")
+    let alone = try await run("get", url(server), "--speed-time", "1")
+    #expect(alone.errors.text.contains("--speed-time has no effect alone: add --speed-limit RATE"))
+  }
+
+  @Test(
+    arguments: [
+      ("1", 1), ("500k", 512_000), ("1.5M", 1_572_864), ("0.5G", 536_870_912), ("2K", 2048), ("0", nil), ("", nil),
+      ("k", nil), ("-1k", nil), ("2G", nil), ("1e3", 1000), ("nan", nil), ("inf", nil), ("5kB", nil),
+    ] as [(String, Int?)])
+  func aRateIsANumberWithAUnit(_ text: String, rate: Int?) {
+    #expect(OptionDescription.rate(text) == rate)
+  }
+
   @Test func theLargestNumbersDoNotOverflow() async throws {
     let server = try LoopbackServer { _ in .text("hi") }
     let largest = "\(OptionDescription.Value.limit)"
-    let options = ["--retry", "--max-redirects", "--timeout", "--deadline"].flatMap { [$0, largest] }
+    let options = [
+      "--retry", "--max-redirects", "--timeout", "--deadline", "--limit-rate", "--speed-limit", "--speed-time",
+    ].flatMap { [$0, largest] }
     let result = try await run.run(["get", url(server)] + options)
     #expect(result.code == .success)
     #expect(result.text == "hi")
@@ -316,6 +346,8 @@ struct CallTests {
     let manual = try await run("get", ":1/", "--curl", "--no-redirects", "--deadline", "2.5").text
     #expect(!manual.contains("-L") && manual.contains("--max-time 2.5"))
     #expect(try await run("get", ":1/", "--curl", "--max-redirects", "3").text.contains("-L --max-redirs 3"))
+    let rates = try await run("get", ":1/", "--curl", "--limit-rate", "2k", "--speed-limit", "10").text
+    for option in ["--limit-rate 2048", "--speed-limit 10", "--speed-time 30"] { #expect(rates.contains(option)) }
   }
 
   @Test(arguments: [

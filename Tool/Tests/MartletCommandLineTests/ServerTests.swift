@@ -102,7 +102,7 @@ struct ServerTests {
     }
     let recorder = HARRecorder()
     let forwarder = Forwarder(to: origin.url, over: SocketTransport(), listeners: [recorder])
-    let proxy = try LoopbackServer { forwarder.reply(to: $0) }
+    let proxy = try LoopbackServer { await forwarder.reply(to: $0) }
 
     let posted = try await run("post", ":\(proxy.port)/p?q=1", "--raw", "text", "X-Kept:1")
     let redirect = try await run("get", ":\(proxy.port)/go", "--no-redirects", "-p", "h")
@@ -165,7 +165,7 @@ struct ServerTests {
     let origin = try LoopbackServer { _ in .text("") }
     origin.stop()
     let forwarder = Forwarder(to: origin.url, over: SocketTransport(), listeners: [])
-    let proxy = try LoopbackServer { forwarder.reply(to: $0) }
+    let proxy = try LoopbackServer { await forwarder.reply(to: $0) }
     #expect(try await run("get", ":\(proxy.port)/", "--check-status").code == .serverError)
   }
 }

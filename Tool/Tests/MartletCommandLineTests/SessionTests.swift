@@ -6,6 +6,37 @@ import Testing
 
 @Suite("What is kept between runs", .timeLimit(.minutes(5)))
 struct SessionTests {
+  /// A host that has sent Strict-Transport-Security over https is no longer asked over http; without a session it is.
+  @Test func aSessionKeepsTheHostsThatRequireHTTPS() async throws {
+    let security = StrictTransportSecurity(store: StrictHostsFile(in: run.folder.file(".config/martlet")))
+    try await security.receive(
+      ["Strict-Transport-Security": "max-age=1000"], from: #require(URL(string: "https://strict.example/")))
+
+    for (options, scheme) in [(["--session", "s"], "https"), (["--session-read-only", "s"], "https"), ([], "http")] {
+      let result = try await run.run(
+        ["get", "http://strict.example:1/", "--resolve", "strict.example:127.0.0.1"] + options)
+      #expect(result.errors.text.contains("(GET \(scheme)://strict.example:1/)"), "\(result.errors.text)")
+      #expect(result.errors.text.contains("strict.example requires https") == (scheme == "https"))
+    }
+  }
+
+  /// Not even a call over http makes it, until a host requires https.
+  @Test func theFileOfThoseHostsIsMadeWithTheFirstOfThem() async throws {
+    let server = try LoopbackServer { _ in .text("hi") }
+    let folder = run.folder.file(".config/martlet")
+    for option in ["--session", "--session-read-only"] {
+      _ = try await run("get", ":\(server.port)/", option, "ada")
+      #expect(!FileManager.default.fileExists(atPath: folder.appending(path: "strict-transport.sqlite").path))
+    }
+    let readOnly = StrictHostsFile(in: folder, isReadOnly: true)
+    for (store, exists) in [(readOnly, false), (StrictHostsFile(in: folder), true)] {
+      try await store.set(Data(), for: "key")
+      #expect(FileManager.default.fileExists(atPath: folder.appending(path: "strict-transport.sqlite").path) == exists)
+    }
+    try await readOnly.removeAll()
+    #expect(try await readOnly.keys() == ["key"])
+  }
+
   private let run: TestRun
 
   init() throws { run = try TestRun() }

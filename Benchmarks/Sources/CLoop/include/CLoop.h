@@ -20,8 +20,9 @@ typedef struct {
   int64_t upload;
   // The file with the bytes to send; negative for bytes in memory.
   int file;
-  // Nanoseconds between the beginnings of requests, whether others have ended or not; 0 to begin one when another ends.
-  int64_t interval;
+  // When each request begins, in nanoseconds since the first, whether others have ended or not; null to begin one when
+  // another ends.
+  const int64_t *arrivals;
   // Room for the nanoseconds that each request took, from the time at which it was due; null if nobody wants to know.
   int64_t *latencies;
 } cloop_workload;

@@ -105,6 +105,14 @@ extension ClientProgram {
     }
   }
 
+  /// With Debian's package `node-ws`.
+  private static let node = ClientProgram(
+    "node", "node and ws", without: Set(Ability.allCases).subtracting([.webSocket, .webSocketCompression])
+  ) { _, _ in
+    let script = URL(filePath: #filePath).appending(path: "../../../../Peers/node_client.js").standardized.path
+    return ("/usr/bin/env", ["NODE_PATH=/usr/share/nodejs", "node", script])
+  }
+
   private static let go = ClientProgram("go", "Go net/http", without: [.send]) { server, connections in
     let source = URL(filePath: #filePath).appending(path: "../../../../Peers/go_client.go").standardized.path
     return ("/usr/bin/go", ["run", source, server.certificate.path, "\(connections)"])
@@ -127,7 +135,7 @@ extension ClientProgram {
   /// The clients that are compared over WebSockets, the first with the others.
   static let webSocket = [
     own(.echo, title: "C loop", without: [.webSocketCompression]), own(.martlet(.bare, .sockets), title: "Martlet"),
-    python("websockets", without: []),
+    python("websockets", without: []), python("aiohttp", without: [.http2, .decode, .uploadFile, .send]), node,
   ]
 
   /// All clients that are compared. Clients that are not installed are left out later.

@@ -14,6 +14,7 @@ final class KeptSockets: Sendable {
 
   func echo(_ assignment: Assignment) async throws -> Int64 {
     let socket = try await socket(to: assignment.url, compresses: assignment.kind == .echoCompressed)
+    if Int64(assignment.atOnce) * assignment.length > 1 << 20 { return try await echoBeside(assignment, on: socket) }
     let content = assignment.message
     var (sent, received, bytes) = (0, 0, Int64(0))
     while received < assignment.times {
@@ -24,6 +25,24 @@ final class KeptSockets: Sendable {
       if case .data(let data) = try await socket.receive() { bytes += Int64(data.count) }
       received += 1
     }
+    return bytes
+  }
+
+  /// Sends in a task of its own, because the buffers on the way may not hold all messages.
+  private func echoBeside(_ assignment: Assignment, on socket: WebSocket) async throws -> Int64 {
+    let content = assignment.message
+    let (room, places) = AsyncStream.makeStream(of: Void.self)
+    for _ in 0..<min(assignment.atOnce, assignment.times) { places.yield() }
+    async let sent: Void = {
+      for await _ in room { try await socket.send(.data(content)) }
+    }()
+    var bytes: Int64 = 0
+    for index in 0..<assignment.times {
+      if case .data(let data) = try await socket.receive() { bytes += Int64(data.count) }
+      if index + assignment.atOnce < assignment.times { places.yield() }
+    }
+    places.finish()
+    try await sent
     return bytes
   }
 

@@ -39,7 +39,7 @@ final class LoopClient: Client {
     defer { times.deallocate() }
     nonisolated(unsafe) let room = times.baseAddress
     _ = try await run(
-      assignment.url, requests: assignment.times, atOnce: assignment.atOnce, interval: assignment.interval,
+      assignment.url, requests: assignment.times, atOnce: assignment.atOnce, arrivals: assignment.arrivals,
       latencies: room)
     return times.map { Double($0) / 1000 }
   }
@@ -60,17 +60,20 @@ final class LoopClient: Client {
 
   private func run(
     _ url: URL, requests: Int = 1, atOnce: Int = 1, discards: Bool = false, decodes: Bool = false, upload: Int64 = 0,
-    file: Int32 = -1, interval: Int64 = 0, latencies: sending UnsafeMutablePointer<Int64>? = nil
+    file: Int32 = -1, arrivals: [Int64] = [], latencies: sending UnsafeMutablePointer<Int64>? = nil
   ) async throws -> Int64 {
     nonisolated(unsafe) let latencies = latencies
     return try await withCheckedThrowingContinuation { continuation in
       worker.async { [loop] in
         var received: Int64 = 0
         let failure = url.absoluteString.withCString { text in
-          var workload = cloop_workload(
-            url: text, requests: requests, concurrency: atOnce, discards: discards ? 1 : 0,
-            decodes: decodes ? 1 : 0, upload: upload, file: file, interval: interval, latencies: latencies)
-          return cloop_run(loop.pointer, &workload, &received).map { String(cString: $0) }
+          arrivals.withUnsafeBufferPointer { arrivals in
+            var workload = cloop_workload(
+              url: text, requests: requests, concurrency: atOnce, discards: discards ? 1 : 0,
+              decodes: decodes ? 1 : 0, upload: upload, file: file,
+              arrivals: arrivals.isEmpty ? nil : arrivals.baseAddress, latencies: latencies)
+            return cloop_run(loop.pointer, &workload, &received).map { String(cString: $0) }
+          }
         }
         if let failure {
           continuation.resume(throwing: BenchError("\(url): \(failure)"))

@@ -20,14 +20,16 @@ struct RequestCost: Codable, Equatable {
   }
 
   static let keys: Set = [
-    "small", "small64", "tls64", "tls64-http1", "gzip16", "brotli16", "zstd16", "echo", "echo-large",
+    "small", "small64", "tls64", "tls64-http1", "gzip16", "brotli16", "zstd16", "echo", "echo16", "echo-large",
   ]
 
   /// Counts with callgrind and strace.
   static func measure(_ workload: Workload, _ program: ClientProgram, at server: RunningServer) throws -> RequestCost? {
     guard workload.needs.isSubset(of: program.abilities), let launch = program.launch else { return nil }
     let (path, arguments) = launch(server, 64)
-    guard !path.contains("python"), FileManager.default.isExecutableFile(atPath: path) else { return nil }
+    guard !path.contains("python"), !path.hasSuffix("/env"), FileManager.default.isExecutableFile(atPath: path) else {
+      return nil
+    }
     let folder = FileManager.default.temporaryDirectory.appending(component: "martlet-bench-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }

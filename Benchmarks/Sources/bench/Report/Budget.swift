@@ -9,9 +9,14 @@ struct Budget: Codable, Equatable {
     case none, lower, replace
   }
 
-  /// The workloads and the clients that have a budget.
-  static let workloads = ["small", "small64", "gzip16"]
-  static let clients: [SessionClient.Variant] = [.bare, .default]
+  /// The workloads that have a budget, and the names of their clients.
+  static let counted: KeyValuePairs<String, [(name: String, client: OwnClient)]> = [
+    "small": sessions, "small64": sessions + [("sapfoundation", .sapFoundation)], "gzip16": sessions,
+    "tls64-http1": sessions, "echo16": [sessions[0]],
+  ]
+  private static let sessions: [(name: String, client: OwnClient)] = [
+    ("bare", .martlet(.bare, .socketsWithLongestWait)), ("default", .martlet(.default, .socketsWithLongestWait)),
+  ]
 
   static let file = URL(filePath: #filePath).appending(path: "../../../../budget.json").standardized
 
@@ -106,13 +111,13 @@ extension Budget {
   static func measured(at server: RunningServer, runs: Int, progress: (String) -> Void) throws -> Budget {
     var result = Budget(costs: [:])
     for run in 1...runs {
-      for workload in Workload.all where workloads.contains(workload.key) {
-        for client in clients {
-          progress("counting \(workload.name), \(client.rawValue): run \(run) of \(runs)")
-          let program = ClientProgram.own(.martlet(client, .socketsWithLongestWait), title: "")
+      for (key, clients) in counted {
+        guard let workload = Workload.named.first(where: { $0.key == key }) else { continue }
+        for (name, client) in clients {
+          progress("counting \(workload.name), \(name): run \(run) of \(runs)")
+          let program = ClientProgram.own(client, title: "")
           guard let cost = try RequestCost.measure(workload, program, at: server) else { continue }
-          let one = Budget(costs: [workload.key: [client.rawValue: cost]])
-          result = result.lowered(to: one)
+          result = result.lowered(to: Budget(costs: [key: [name: cost]]))
         }
       }
     }

@@ -10,6 +10,26 @@ enum Machine {
     """
   }
 
+  /// Says how busy the machine is with other work. It is called while no client runs, and takes a third of a second.
+  static func load() -> String {
+    guard let before = processorTimes() else { return "" }
+    usleep(300_000)
+    guard let after = processorTimes(), after.all > before.all else { return "" }
+    let share = 100 * (after.busy - before.busy) / (after.all - before.all)
+    return share < 5
+      ? "The machine was idle (\(share) % busy before)."
+      : "The machine was not idle (\(share) % busy before): only ratios of this run mean something."
+  }
+
+  /// The time of all processors since the start of the machine, from the first line of `/proc/stat`.
+  private static func processorTimes() -> (busy: Int, all: Int)? {
+    let words = line("/proc/stat").split(separator: "\n").first?.split(separator: " ").dropFirst() ?? []
+    let times = words.prefix(8).compactMap { Int($0) }
+    guard times.count == 8 else { return nil }
+    let all = times.reduce(0, +)
+    return (all - times[3] - times[4], all)  // without idle and iowait
+  }
+
   private static var congestionControl: String {
     let name = CongestionControl.current
     guard name != "cubic" else { return "TCP with cubic" }

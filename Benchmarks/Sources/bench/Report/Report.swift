@@ -7,6 +7,8 @@ struct Report: Codable {
   /// The names and versions of the clients.
   private(set) var clients: [String] = []
   private(set) var tables: [ResultTable] = []
+  /// How busy the machine is, for the tables that follow.
+  var load: String?
 
   init(machine: String) {
     self.machine = machine
@@ -14,6 +16,8 @@ struct Report: Codable {
   }
 
   mutating func add(_ table: ResultTable) {
+    var table = table
+    table.load = table.load ?? load
     tables.append(table)
     print(table.markdown + "\n")
     fflush(nil)  // also into a file or a pipe, where the next table may take minutes

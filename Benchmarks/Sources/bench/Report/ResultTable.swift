@@ -14,6 +14,8 @@ struct ResultTable: Codable {
   var rows: [Row] = []
   /// The digits after the point in Markdown.
   var digits = 0
+  /// How busy the machine was; nil if it does not matter, or in files of earlier versions.
+  var load: String?
 
   mutating func add(_ name: String, _ figures: [Figure?]) { rows.append(Row(name: name, figures: figures)) }
 
@@ -27,7 +29,7 @@ struct ResultTable: Codable {
   var markdown: String {
     var table = MarkdownTable(columns)
     for row in rows { table.add([row.name] + row.figures.map(cell)) }
-    return title + "\n\n" + table.text
+    return title + (load.map { ". " + $0 } ?? "") + "\n\n" + table.text
   }
 
   private func cell(_ figure: Figure?) -> String {
@@ -50,6 +52,8 @@ extension ResultTable {
   /// Combines the tables of several runs.
   init(combining tables: [ResultTable]) {
     self = tables[0]
+    load = Set(tables.compactMap(\.load)).sorted().joined(separator: " ")
+    if load?.isEmpty == true { load = nil }
     let names = tables.flatMap(\.rows).map(\.name)
     rows = names.indices.filter { !names[..<$0].contains(names[$0]) }.map { index in
       let runs = tables.compactMap { $0.rows.first { $0.name == names[index] } }

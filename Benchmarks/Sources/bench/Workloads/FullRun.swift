@@ -5,8 +5,9 @@ import MeasuredClient
 struct FullRun {
   /// The measurements in addition to the workloads.
   enum Section: String, CaseIterable {
-    case connections, websocket, latency, callers, crowd, growth, processor, neighbour, features, modules, pipeline
-    case cache, hedging, json, start, scale, decode, images, memory
+    case connections, websocket, bodies, latency, callers, crowd, growth, processor, neighbour, features
+    case modules, pipeline, cache, hedging, json, start, scale, decode, images, memory
+    case growingCosts = "growing-costs"
   }
 
   private let arguments: Arguments
@@ -21,9 +22,11 @@ struct FullRun {
 
   mutating func run() async throws {
     let start = ContinuousClock.now
+    report.load = Machine.load()
     try compareClients()
     for section in Section.allCases where arguments.wants(section.rawValue) {
       Bench.say("\(section.rawValue) (after \((ContinuousClock.now - start) / .seconds(1)) s)")
+      report.load = Machine.load()
       try await perform(section)
     }
     if let file = arguments.json { try report.write(to: file) }
@@ -36,6 +39,9 @@ struct FullRun {
       report.add(result, connections: 64)
     case .websocket:
       report.add(try comparison(ClientProgram.webSocket).run(Workload.webSocket), connections: 1)
+    case .bodies:
+      let collecting = programs.filter { $0.launch != nil }
+      report.add(try comparison(collecting, seconds: 2 * arguments.seconds).run(Workload.bodies), connections: 4)
     case .latency:
       let clients = programs.filter { LatencyCost.clients.contains($0.key) }
       let tables = try LatencyCost.tables(clients, at: server, rounds: arguments.rounds, Bench.say)
@@ -70,12 +76,13 @@ struct FullRun {
       let rounds = try ImageListCost.run(count: count, rounds: arguments.rounds)
       for table in ImageListCost.tables(rounds, count: count) { report.add(table) }
     case .memory: report.add(try MemoryProbe.table(at: server))
+    case .growingCosts: report.add(try Growth.table(rounds: 1, wants: { _ in true }, Bench.say).table)
     }
   }
 
-  private func comparison(_ programs: [ClientProgram], connections: Int = 64) -> Comparison {
+  private func comparison(_ programs: [ClientProgram], connections: Int = 64, seconds: Double? = nil) -> Comparison {
     Comparison(
-      programs: programs, server: server, rounds: arguments.rounds, seconds: arguments.seconds,
+      programs: programs, server: server, rounds: arguments.rounds, seconds: seconds ?? arguments.seconds,
       connections: connections, progress: Bench.say)
   }
 

@@ -66,13 +66,29 @@ struct Workload: Sendable {
   /// Messages over a WebSocket that the server returns.
   static let webSocket = [
     echo("64 bytes, one after another", "echo", 64),
+    echo("64 bytes, 16 on the way", "echo16", 64, atOnce: 16),
+    echo("64 bytes, 64 on the way", "echo64-small", 64, atOnce: 64),
     echo("64 KiB, one after another", "echo-large", 64 << 10),
+    echo("64 KiB, 16 on the way", "echo16-large", 64 << 10, atOnce: 16),
+    echo("64 KiB, 64 on the way", "echo64-large", 64 << 10, atOnce: 64),
     echo("1 KiB, 64 on the way", "echo64", 1024, atOnce: 64),
     echo("1 KiB, 64 on the way, compressed", "echo64-deflate", 1024, .echoCompressed, atOnce: 64),
   ]
 
+  /// Bodies of all lengths, which the client collects.
+  static let bodies = [ServedFile.small, .short, .medium, .long, .longer, .longest, .gigabyte].map { file in
+    Workload(
+      Self.length(of: file), "body-\(file.rawValue)", .fetch, file.name, file.count,
+      atOnce: file.count > 100 << 20 ? 1 : 4)
+  }
+
+  private static func length(of file: ServedFile) -> String {
+    let kilobytes = file.count >> 10
+    return kilobytes < 1 << 10 ? "\(kilobytes) KiB" : kilobytes < 1 << 20 ? "\(kilobytes >> 10) MiB" : "1 GiB"
+  }
+
   /// The workloads that can be named for a profile or for counts.
-  static let named = all + webSocket
+  static let named = all + webSocket + bodies
 
   private static func echo(
     _ name: String, _ key: String, _ length: Int64, _ kind: Assignment.Kind = .echo, atOnce: Int = 1

@@ -32,15 +32,20 @@ public final class ImageCache: Sendable {
   }
 
   private struct Entry: Sendable {
+    let key: ImageKey
     let image: LoadedImage
     /// nil for an image that no loader has stored.
     let validity: Validity?
   }
 
   private struct Contents {
-    var images: LRUStorage<ImageKey, Entry>
+    private(set) var images: LRUStorage<ImageKey, Entry>
     /// The latest file of each request.
-    var files = LRUStorage<RequestIdentity, Int>(countLimit: 4096)
+    private var files = LRUStorage<RequestIdentity, Int>(countLimit: 4096)
+    /// The images of each request: another file of one must not take a look at all images.
+    private var keys: [RequestIdentity: Set<ImageKey>] = [:]
+
+    init(byteLimit: Int, countLimit: Int) { images = LRUStorage(costLimit: byteLimit, countLimit: countLimit) }
 
     mutating func set(_ image: LoadedImage, _ validity: Validity?, for key: ImageKey) {
       if let file = validity?.file {
@@ -48,10 +53,32 @@ public final class ImageCache: Sendable {
         files.set(file, for: key.request)
         // Otherwise two sizes of one picture could be two pictures.
         if let earlier, earlier != file {
-          images.removeAll { $0.key.request == key.request && $0.value.validity?.file == earlier }
+          for other in keys[key.request] ?? [] where images.value(for: other)?.validity?.file == earlier {
+            remove(other)
+          }
         }
       }
-      images.set(Entry(image: image, validity: validity), cost: image.pixelBytes, for: key)
+      keys[key.request, default: []].insert(key)
+      unlist(images.set(Entry(key: key, image: image, validity: validity), cost: image.pixelBytes, for: key))
+    }
+
+    mutating func use(_ key: ImageKey) -> Entry? { images.use(key) }
+
+    mutating func remove(_ key: ImageKey) { unlist(images.remove(key).map { [$0] } ?? []) }
+
+    mutating func trim(to byteCount: Int) { unlist(images.trim(toCost: byteCount)) }
+
+    mutating func removePartition(_ partition: String) {
+      unlist(images.removeAll { $0.key.partition == partition })
+      files.removeAll { $0.key.key.partition == partition }
+    }
+
+    /// Removes the keys of images that are no longer stored.
+    private mutating func unlist(_ removed: [Entry]) {
+      for key in removed.map(\.key) where images.value(for: key) == nil {
+        keys[key.request]?.remove(key)
+        if keys[key.request]?.isEmpty == true { keys[key.request] = nil }
+      }
     }
   }
 
@@ -64,15 +91,15 @@ public final class ImageCache: Sendable {
   ///     stored.
   ///   - countLimit: the maximum number of images; nil, the default, means no limit.
   public init(byteLimit: Int = 128 << 20, countLimit: Int? = nil) {
-    contents = Mutex(Contents(images: LRUStorage(costLimit: byteLimit, countLimit: countLimit ?? .max)))
+    contents = Mutex(Contents(byteLimit: byteLimit, countLimit: countLimit ?? .max))
   }
 
   /// The image of a key. Setting nil removes it.
   public subscript(key: ImageKey) -> LoadedImage? {
-    get { contents.withLock { $0.images.use(key)?.image } }
+    get { contents.withLock { $0.use(key)?.image } }
     set {
       contents.withLock { contents in
-        if let newValue { contents.set(newValue, nil, for: key) } else { contents.images.remove(key) }
+        if let newValue { contents.set(newValue, nil, for: key) } else { contents.remove(key) }
       }
     }
   }
@@ -85,7 +112,7 @@ public final class ImageCache: Sendable {
 
   /// Returns the image of a key, unless its time is over.
   func usableImage(for key: ImageKey) -> LoadedImage? {
-    guard let entry = contents.withLock({ $0.images.use(key) }), entry.validity?.isOver != true else { return nil }
+    guard let entry = contents.withLock({ $0.use(key) }), entry.validity?.isOver != true else { return nil }
     return entry.image
   }
 
@@ -101,16 +128,13 @@ public final class ImageCache: Sendable {
   public var byteCount: Int { contents.withLock { $0.images.cost } }
 
   /// Removes the least recently used images until the rest has at most `byteCount` bytes of pixels.
-  public func trim(to byteCount: Int) { contents.withLock { _ = $0.images.trim(toCost: byteCount) } }
+  public func trim(to byteCount: Int) { contents.withLock { $0.trim(to: byteCount) } }
 
   /// Removes all images.
   public func removeAll() { trim(to: -1) }
 
   /// Removes all images of a partition, for example when its user signs out.
   public func removePartition(_ partition: String) {
-    contents.withLock { contents in
-      contents.images.removeAll { $0.key.partition == partition }
-      contents.files.removeAll { $0.key.key.partition == partition }
-    }
+    contents.withLock { $0.removePartition(partition) }
   }
 }

@@ -19,20 +19,26 @@ final class LoadPlaces: Sendable {
     let limitPerOrigin: Int
     var taken = 0
     var loads: [Origin: Int] = [:]
-    var waiters = PriorityQueue<Waiter>()
+    /// In a lane for each origin.
+    var waiters = PriorityQueue<Origin?, Waiter>()
 
     /// Takes the places for the next waiter that may have them.
     mutating func admitNext() -> Waiter? {
-      guard taken < limit, let next = waiters.removeNext(where: mayEnter)?.element else { return nil }
+      guard let next = removeNext() else { return nil }
       taken += 1
       if let origin = next.origin { loads[origin, default: 0] += 1 }
       return next
     }
 
-    private func mayEnter(_ waiter: Waiter, _ priority: Int) -> Bool {
-      let kept = priority == ImagePriority.low.rawValue ? 1 : 0
-      guard taken < max(1, limit - kept) else { return false }
-      return waiter.origin.map { loads[$0, default: 0] < max(1, limitPerOrigin - kept) } ?? true
+    private mutating func removeNext() -> Waiter? {
+      guard taken < limit else { return nil }
+      // The closure must not refer to this value, because removing from a second reference would copy all waiters.
+      let (taken, loads, limit, limitPerOrigin) = (taken, loads, limit, limitPerOrigin)
+      return waiters.removeNext { origin, priority in
+        let kept = priority == ImagePriority.low.rawValue ? 1 : 0
+        guard taken < max(1, limit - kept) else { return false }
+        return origin.map { loads[$0, default: 0] < max(1, limitPerOrigin - kept) } ?? true
+      }?.element
     }
 
     mutating func end(_ origin: Origin?) {
@@ -71,7 +77,7 @@ final class LoadPlaces: Sendable {
   /// - Parameter origin: the origin of a load that begins.
   func enter(_ priority: PriorityBox, _ origin: Origin? = nil) async throws {
     let waiter = Waiter(origin: origin)
-    let number = state.withLock { $0.waiters.append(waiter, priority) }
+    let number = state.withLock { $0.waiters.append(waiter, priority, in: origin) }
     admitWaiting()
     do { try await waiter.turn.wait() } catch {
       _ = state.withLock { $0.waiters.remove(number) }

@@ -54,13 +54,30 @@ struct LoadTable: Sendable {
     let priority: PriorityBox
     let work: RunningWork<Void>
     /// The waiters by number. The one that started the load has the load's own number.
-    var waiters: [UInt64: Waiter] = [:]
+    private(set) var waiters: [UInt64: Waiter] = [:]
+    /// How many waiters have each priority: many cells may wait for one picture.
+    fileprivate var counts: [ImagePriority: Int] = [:]
     var phase = Phase.queued
     /// The minimum priority of the load, whatever its waiters' priorities.
     var minimumPriority = ImagePriority.low
     var task: Task<Void, Never>?
 
-    func updatePriority() { priority.set(waiters.values.reduce(minimumPriority) { max($0, $1.priority) }.rawValue) }
+    mutating func add(_ waiter: Waiter, _ number: UInt64) {
+      waiters[number] = waiter
+      counts[waiter.priority, default: 0] += 1
+      updatePriority()
+    }
+
+    /// Removes a waiter; returns nil if it is no longer there.
+    mutating func remove(_ number: UInt64) -> Waiter? {
+      guard let waiter = waiters.removeValue(forKey: number) else { return nil }
+      let count = counts[waiter.priority, default: 1] - 1
+      counts[waiter.priority] = count > 0 ? count : nil
+      if !waiters.isEmpty { updatePriority() }
+      return waiter
+    }
+
+    func updatePriority() { priority.set(counts.keys.reduce(minimumPriority, max).rawValue) }
   }
 
   private var loads: [Number: Load] = [:]
@@ -74,14 +91,14 @@ struct LoadTable: Sendable {
     _ waiter: Waiter, for identity: Identity, mayQueue: Bool, _ work: @autoclosure () -> RunningWork<Void>
   ) -> Membership? {
     lastNumber += 1
-    if let number = numbers[identity], let load = loads[number] {
-      guard mayQueue || load.phase != .queued else { return nil }
-      loads[number]?.waiters[lastNumber] = waiter
-      loads[number]?.updatePriority()
-      return Membership(load: number, waiter: lastNumber, work: load.work, priorityOfNewLoad: nil)
+    // Not the whole load: adding to a second reference would copy all waiters.
+    if let number = numbers[identity], let (phase, work) = loads[number].map({ ($0.phase, $0.work) }) {
+      guard mayQueue || phase != .queued else { return nil }
+      loads[number]?.add(waiter, lastNumber)
+      return Membership(load: number, waiter: lastNumber, work: work, priorityOfNewLoad: nil)
     }
-    let load = Load(
-      identity: identity, priority: PriorityBox(waiter.priority.rawValue), work: work(), waiters: [lastNumber: waiter])
+    var load = Load(identity: identity, priority: PriorityBox(waiter.priority.rawValue), work: work())
+    load.add(waiter, lastNumber)
     loads[lastNumber] = load
     numbers[identity] = lastNumber
     return Membership(load: lastNumber, waiter: lastNumber, work: load.work, priorityOfNewLoad: load.priority)
@@ -95,10 +112,8 @@ struct LoadTable: Sendable {
 
   /// Removes a waiter. If it was the last one, the load ends, and its task is returned.
   mutating func leave(_ membership: Membership) -> Task<Void, Never>? {
-    guard loads[membership.load]?.waiters.removeValue(forKey: membership.waiter) != nil else { return nil }
-    guard loads[membership.load]?.waiters.isEmpty == false else { return remove(membership.load)?.task }
-    loads[membership.load]?.updatePriority()
-    return nil
+    guard loads[membership.load]?.remove(membership.waiter) != nil else { return nil }
+    return loads[membership.load]?.waiters.isEmpty == true ? remove(membership.load)?.task : nil
   }
 
   /// Returns the waiter with the highest priority. If there is none, the load ends, and nil is returned.
@@ -112,8 +127,8 @@ struct LoadTable: Sendable {
   /// left, the load ends in the same step, so that a later caller begins a new one.
   mutating func takeWaiters(for rendition: Rendition, of load: Number) -> [OneShot<LoadedImage?>] {
     let taken = loads[load]?.waiters.filter { $0.value.rendition == rendition } ?? [:]
-    for waiter in taken.keys { loads[load]?.waiters[waiter] = nil }
-    if loads[load]?.waiters.isEmpty == true { remove(load) } else { loads[load]?.updatePriority() }
+    for waiter in taken.keys { _ = loads[load]?.remove(waiter) }
+    if loads[load]?.waiters.isEmpty == true { remove(load) }
     return taken.values.map(\.result)
   }
 

@@ -23,7 +23,7 @@ struct SessionCacheTests {
     try LoadingFixture(cache: cache) {
       $0.cache = nil
     } respond: {
-      try respond($0)
+      try await respond($0)
     }
   }
 

@@ -2,7 +2,7 @@ import Foundation
 @testable import MartletCombine
 import Testing
 
-/// Which thread delivers, and what waits in line for it.
+/// Which thread delivers events, and which events wait for it.
 @Suite(.timeLimit(.minutes(5)))
 struct DeliveryOrderTests {
   @Test func aThreadThatDeliversDeliversWhatItCausesWithinThat() throws {

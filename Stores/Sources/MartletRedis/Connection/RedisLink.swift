@@ -1,7 +1,12 @@
 import CSockets
-import Glibc
 @_spi(Toolkit) import MartletEngine
 import MartletSemantics
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
 
 /// A connection to the server, with the reader of answers: a non-blocking socket that no other program inherits.
 /// SAFETY: one thread uses it at a time: first the one that opens it, then that of the loop.
@@ -23,7 +28,7 @@ final class RedisLink: @unchecked Sendable {
     var offset = 0
     while offset < bytes.count {
       let count = bytes.withUnsafeBytes {
-        Glibc.send(descriptor, $0.baseAddress.map { $0 + offset }, $0.count - offset, Int32(MSG_NOSIGNAL))
+        CSockets.send(descriptor, $0.baseAddress.map { $0 + offset }, $0.count - offset, Int32(MSG_NOSIGNAL))
       }
       if count < 0, errno == EINTR { continue }
       if count < 0, errno == EAGAIN { break }
@@ -89,7 +94,7 @@ extension RedisLink {
   {
     guard case .host(let host, let port) = configuration.address else { return nil }
     var hints = addrinfo()
-    hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+    hints.ai_socktype = martlet_stream
     var list: UnsafeMutablePointer<addrinfo>?
     let code = getaddrinfo(host, "\(port)", &hints, &list)
     guard code == 0 else { throw unreachable(configuration, String(cString: gai_strerror(code))) }
@@ -138,7 +143,7 @@ extension RedisLink {
     let descriptor = SpareDescriptors.making { martlet_make_socket(family) }
     guard descriptor >= 0 else { return -errno }
     if family != AF_UNIX { martlet_set_tcp_options(descriptor) }
-    var code = Glibc.connect(descriptor, address, size) == 0 ? 0 : errno
+    var code = CSockets.connect(descriptor, address, size) == 0 ? 0 : errno
     if code == EINPROGRESS || code == EINTR {
       let isDecided = wait(for: POLLOUT, of: descriptor, until: deadline)
       code = isDecided ? martlet_socket_error(descriptor) : ETIMEDOUT

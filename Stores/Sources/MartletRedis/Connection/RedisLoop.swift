@@ -1,8 +1,13 @@
 import CSockets
-import Glibc
 @_spi(Toolkit) @_spi(Transports) import MartletEngine
 @_spi(Toolkit) import MartletSemantics
 import Synchronization
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
 
 /// Commands that are sent together, with one caller that waits for their answers.
 final class RedisRequest: Sendable {

@@ -1,6 +1,11 @@
 import CSockets
-import Glibc
 import MartletSemantics
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
 
 /// Connects and signs in. Each attempt blocks a separate thread: resolving a name must not delay the loop.
 enum RedisOpening {

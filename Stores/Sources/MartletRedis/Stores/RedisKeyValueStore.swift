@@ -43,11 +43,23 @@ public struct RedisKeyValueStore: KeyValueStore {
   }
 
   public func set(_ value: Data, for key: String) async throws {
+    _ = try await send("HSET", Data(text: key), try written(value, for: key))
+  }
+
+  public func value(for key: String, orSetting value: Data) async throws -> Data {
+    if let present = try await self.value(for: key) { return present }
+    _ = try await send("HSETNX", Data(text: key), try written(value, for: key))
+    if let present = try await self.value(for: key) { return present }
+    try await set(value, for: key)  // The stored one is sealed with another key, or was changed.
+    return value
+  }
+
+  private func written(_ value: Data, for key: String) throws -> Data {
     guard value.count <= ReplyReader.answerLimit - ValueForm.overhead else {
       throw RedisError(
         .notStored, "the value has \(value.count) bytes, but the Redis store's limit is 64 MiB: divide it")
     }
-    _ = try await send("HSET", Data(text: key), try form.write(value, at: place(of: key)))
+    return try form.write(value, at: place(of: key))
   }
 
   /// The place that a sealed value is bound to: the store and the key.

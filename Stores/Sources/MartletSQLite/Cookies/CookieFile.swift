@@ -61,6 +61,9 @@ final class CookieFile: Sendable {
   /// Returns the cookies of a site without a look at the file.
   func copied(_ site: String) -> [Cookie] { copy.withLock { $0.cookies[site] } }
 
+  /// Returns the cookies of a site that a host may get, without a look at the file.
+  func copied(_ site: String, for host: String) -> [Cookie] { copy.withLock { $0.cookies[site, for: host] } }
+
   /// Runs a change on the queue of writes.
   func write<Result: Sendable>(
     _ change: @escaping @Sendable (CookieFile) throws -> Result

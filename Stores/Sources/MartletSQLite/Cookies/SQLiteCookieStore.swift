@@ -69,6 +69,8 @@ public struct SQLiteCookieStore: CookieStore {
   public var revision: CookieRevision { (try? file.current())?.revision ?? .unknown }
 
   public func immediateCookies(in site: String) -> [Cookie] { file.copied(site) }
+
+  public func immediateCookies(in site: String, for host: String) -> [Cookie] { file.copied(site, for: host) }
 }
 
 @_spi(Stores) extension SQLiteCookieStore: SharedCookieStore {

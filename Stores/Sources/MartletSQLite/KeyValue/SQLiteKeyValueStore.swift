@@ -68,6 +68,14 @@ public struct SQLiteKeyValueStore: KeyValueStore {
     try await database.write(Self.put(value, key))
   }
 
+  public func value(for key: String, orSetting value: Data) async throws -> Data {
+    try await database.write { connection in
+      if let present = try Self.lookUp(key)(connection) { return present }
+      try Self.put(value, key)(connection)
+      return value
+    }
+  }
+
   public func removeValue(for key: String) async throws {
     try await database.write(Self.remove(key))
   }

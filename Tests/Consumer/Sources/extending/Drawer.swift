@@ -23,4 +23,6 @@ extension Drawer: ImmediateCookieStore {
   var revision: CookieRevision { kept.withLock { $0.revision } }
 
   func immediateCookies(in site: String) -> [Cookie] { kept.withLock { $0[site] } }
+
+  func immediateCookies(in site: String, for host: String) -> [Cookie] { kept.withLock { $0[site, for: host] } }
 }

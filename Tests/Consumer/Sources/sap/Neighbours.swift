@@ -9,31 +9,13 @@ import FoundationNetworking
 
 private let logger = Logger.shared(named: "AppDelegateLogger")
 
-final class ApplicationOnboardingSession: OnboardingSession {}
-
-final class AppDelegate: Sendable {
-  static let shared = AppDelegate()
-  let sessionManager = OnboardingSessionManager<ApplicationOnboardingSession> { done in done(nil, nil) }
-}
-
-extension OnboardingSessionManager {
-  // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
-  static var shared: OnboardingSessionManager<ApplicationOnboardingSession>! { AppDelegate.shared.sessionManager }
-}
-
-func openSession() {
+func setUpLogs() {
   Logger.root.logLevel = LogLevel.error
   Logger.root.logLevel = .warn
   Logger.root.add(handler: ConsoleLogHandler())
-  OnboardingSessionManager<OnboardingSession>.shared.open { error in
-    if let error { logger.error("Error in opening session", error: error) }
-  }
 }
 
-func loadImage(from url: URL) {
-  guard let session = OnboardingSessionManager<OnboardingSession>.shared.onboardingSession?.sapURLSession else {
-    return
-  }
+func loadImage(from url: URL, _ session: SAPURLSession) {
   let task = session.dataTask(with: url) { data, _, error in
     if let error = error { logger.warn("Failed to load image!", error: error) }
     logger.debug("\(data?.count ?? 0)")

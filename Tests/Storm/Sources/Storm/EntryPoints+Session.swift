@@ -1,15 +1,16 @@
 import Foundation
 import Martlet
 import MartletSignIn
+import MartletSignatures
 import MartletTesting
 import MartletWebSocket
 
 extension EntryPoint {
   /// All entry points that a service has.
   package static func all(of service: StormService) -> [EntryPoint] {
-    let everywhere = verbs + sapTasks
+    let everywhere = verbs + sapTasks + sapFlows + lifetimes + changedFiles(of: service)
     return service.isForeign
-      ? everywhere : everywhere + conversations + shared + sapConversations + taskForms + images + stores
+      ? everywhere : everywhere + conversations + shared + longLived + sapConversations + taskForms + images + stores
   }
 
   /// The session's verbs.
@@ -50,6 +51,25 @@ extension EntryPoint {
         throw error
       }
       return try String(contentsOf: file, encoding: .utf8)
+    },
+    EntryPoint("downloads") { service, ticket in
+      let files = (0..<3).map { service.folder.file("many-\(ticket.number)-\($0)") }
+      defer { for file in files { try? FileManager.default.removeItem(at: file) } }
+      var results: [Result<HTTPResponse, HTTPError>] = []
+      let downloads = files.map { FileDownload(ticket.request(service), to: $0) }
+      for await update in service.session.downloads(downloads, atOnce: 2) {
+        if case .ended(_, let result) = update { results.append(result) }
+      }
+      guard results.count == files.count else { return "\(results.count) ends" }
+      for result in results { if case .failure(let error) = result { error.resumption?.discard() } }
+      for result in results { _ = try result.get() }
+      return try String(contentsOf: files[2], encoding: .utf8)
+    },
+    EntryPoint("downloads, left") { service, ticket in
+      let files = (0..<3).map { service.folder.file("left-\(ticket.number)-\($0)") }
+      defer { for file in files { try? FileManager.default.removeItem(at: file) } }
+      for await _ in service.session.downloads(files.map { FileDownload(ticket.request(service), to: $0) }) { break }
+      return nil
     },
     EntryPoint("closing of a session") { service, ticket in
       let owner = ClosableSession(connection: service.connection, configuration: service.configuration)
@@ -104,6 +124,13 @@ extension EntryPoint {
       let client = OAuthClient(
         id: "storm", tokenEndpoint: service.url("/token?\(ticket.mark)"), session: service.session)
       return try await client.token(by: .clientCredentials()).value
+    },
+    EntryPoint("description of an OAuth server") { service, ticket in
+      try await OAuthServer.discover(service.url("/\(ticket.mark)"), with: service.session).issuer
+    },
+    EntryPoint("key of bound tokens") { service, ticket in
+      _ = try await SignatureKey.kept(in: service.values, as: ticket.mark)
+      return nil
     },
   ]
 

@@ -29,6 +29,12 @@ package final class StormService: Sendable {
   let limited: HTTPSession
   /// Fetches CSRF tokens for its writes.
   let protected: HTTPSession
+  /// Replaces its connections all the time.
+  let aging: HTTPSession
+  /// Waits for no delay.
+  let hasty: HTTPSession
+  let strict: StrictTransportSecurity
+  let share = RateShare(bytesPerSecond: 200_000_000)
   let sap: SAPURLSession
   let tasks: StandardNetworkSession
   let images: ImageLoader
@@ -71,6 +77,13 @@ package final class StormService: Sendable {
     var protecting = plain
     protecting.interceptors = [CSRFInterceptor(tokenURL: base)]
     protected = HTTPSession(transport: transport, configuration: protecting)
+    var aged = connection
+    aged.connectionLifetime = .milliseconds(2)
+    aging = HTTPSession(connection: aged, configuration: plain)
+    var hurrying = plain
+    hurrying.clock = HastyClock()
+    hasty = HTTPSession(transport: transport, configuration: hurrying)
+    strict = StrictTransportSecurity(store: try SQLiteKeyValueStore(at: folder.file("hosts.sqlite")))
     sap = SAPURLSession(configuration: .ephemeral, connection: connection)
     images = ImageLoader(session: session)
     tasks = StandardNetworkSession(environment: { NetworkEnvironment(baseURL: base) })
@@ -89,10 +102,19 @@ package final class StormService: Sendable {
     case "/long": return .repeating(Data(request.target.utf8), length: Int64(request.target.utf8.count) * 4_000)
     case "/moved": return .redirect(to: request.target.replacing("/moved", with: "/uri"))
     case "/events": return .text("data: \(request.target)\n\n").with(.contentType, "text/event-stream")
+    case "/late-events":
+      return Bool.random()
+        ? .status(.serviceUnavailable)
+        : .text("data: \(request.target)\n\n").with(.contentType, "text/event-stream")
+    case "/lines": return .data(Data([0x93, 0xFA, 0x0A] + Array("\(request.target)\n".utf8)), type: "text/plain")
     case "/picture": return .data(picture, type: "image/png")
     case "/token":
       return .json(
         "{\"access_token\": \"\(request.target.replacing("/token?", with: ""))\", \"token_type\": \"Bearer\"}")
+    case let path where path.hasPrefix("/.well-known/oauth-authorization-server/"):
+      let issuer =
+        "http://\(request.fields[.host] ?? "")" + path.dropFirst("/.well-known/oauth-authorization-server".count)
+      return .json(#"{"issuer": "\#(issuer)", "token_endpoint": "\#(issuer)/token"}"#)
     case "/guarded":
       let isKnown = request.fields[.authorization]?.hasPrefix("Bearer good") == true
       return isKnown ? target : .status(.unauthorized, fields: [.wwwAuthenticate: "Bearer"])

@@ -126,6 +126,11 @@ extension Catalogue {
       ),
       OptionDescription(
         .deadline, .seconds, "the limit for everything together, with redirects and retries; none by default"),
+      OptionDescription(
+        .limitRate, .rate, "transfers bodies at this rate at most: bytes a second, or with k, M or G, as in 500k"),
+      OptionDescription(
+        .speedLimit, .rate, "fails if a body is transferred more slowly than this for --speed-time; --retry resumes it"),
+      OptionDescription(.speedTime, .seconds, "the time for --speed-limit; 30 by default"),
       OptionDescription(.retry, .count, "retries after transient failures, at most this many times"),
       OptionDescription(.correlation, "adds X-CorrelationID and traceparent, to find the call in logs of servers"),
       OptionDescription(.language, .text("LIST"), "the languages to ask for, such as de,en"),

@@ -43,7 +43,7 @@ enum Catalogue {
         title: "Where",
         options: [
           OptionDescription(.port, .count, "the port; 8000 by default, 0 for any that is free"),
-          hostOption, inspectOption,
+          hostOption, tlsOption, inspectOption,
         ]),
       OptionGroup(
         title: "Faults",
@@ -62,11 +62,16 @@ enum Catalogue {
     ],
     examples: [
       ("martlet serve public --port 8080", "serve the folder 'public'"),
+      ("martlet serve public --tls --host dev.example", "the same over https and HTTP/2, also as dev.example"),
       ("martlet serve . --delay '/api/*=2' --status /api/orders=503", "a slow service whose orders are unavailable"),
     ])
 
   private static let hostOption = OptionDescription(
     .host, .text("NAME"), repeatable: true, "answers requests for this host too, besides localhost and 127.0.0.1")
+
+  private static let tlsOption = OptionDescription(
+    .tls,
+    "serves https and HTTP/2, with a certificate of an authority that is made for it; it prints the authority's file")
 
   private static let record = CommandDescription(
     name: .record, summary: "forwards requests to a server, and records them as an HTTP Archive",
@@ -85,7 +90,7 @@ enum Catalogue {
           OptionDescription(.har, .file, "the archive to write; replaces one whose creator is Martlet"),
           OptionDescription(.overwrite, "lets --har replace another file"),
           OptionDescription(.port, .count, "the port; 8000 by default, 0 for any that is free"),
-          hostOption, inspectOption,
+          hostOption, tlsOption, inspectOption,
           OptionDescription(
             .proxy, .text("URL"), repeatable: true,
             "the proxy for the way to the origin; 'none' for none; by default the environment's"),

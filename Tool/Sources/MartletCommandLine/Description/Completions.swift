@@ -82,7 +82,7 @@ enum Completions {
       case .file: action = "_\(program)_paths -f \"$word\""
       case .folder: action = "_\(program)_paths -d \"$word\""
       case .oneOf(let words): action = "COMPREPLY=($(compgen -W \"\(words.joined(separator: " "))\" -- \"$word\"))"
-      case .none, .text, .seconds, .count: action = ":"
+      case .none, .text, .seconds, .count, .rate: action = ":"
       }
       lines.append("    \(names(option).joined(separator: "|"))) \(action); return ;;\n")
     }
@@ -149,7 +149,7 @@ enum Completions {
     case .file: value = ":file:_files"
     case .folder: value = ":folder:_files -/"
     case .oneOf(let words): value = ":\(option.name.rawValue):(\(words.joined(separator: " ")))"
-    case .text, .seconds, .count: value = ":\(quotedForZsh(option.placeholder ?? "")):"
+    case .text, .seconds, .count, .rate: value = ":\(quotedForZsh(option.placeholder ?? "")):"
     }
     let text = "[\(quotedForZsh(option.help))]\(value)'"
     let repeats = option.isRepeatable ? "*" : ""
@@ -212,7 +212,7 @@ enum Completions {
     case .none: ""
     case .file, .folder: " -r -F"
     case .oneOf(let words): " -x -a \(quotedForFish(words.joined(separator: " ")))"
-    case .text, .seconds, .count: " -x"
+    case .text, .seconds, .count, .rate: " -x"
     }
   }
 

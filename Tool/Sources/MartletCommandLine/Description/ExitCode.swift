@@ -48,7 +48,7 @@ enum ExitCode: Int32, Sendable, Hashable, CaseIterable {
     switch self {
     case .success: "the call succeeded; without --check-status and --download, whatever its status"
     case .failure: "the command line cannot be carried out, or another failure, such as a file that cannot be written"
-    case .timeout: "a timeout or the deadline"
+    case .timeout: "a timeout or the deadline, or a transfer below --speed-limit"
     case .redirection: "status 3xx, with --check-status or --download"
     case .clientError: "status 4xx, with --check-status or --download"
     case .serverError: "status 5xx, with --check-status or --download"

@@ -16,6 +16,8 @@ struct OptionDescription: Sendable {
     case seconds
     /// A whole number from 0 to ``limit``.
     case count
+    /// A number of bytes a second from 1 to ``limit``, which `k`, `M` or `G` may follow, as in curl: `500k`.
+    case rate
 
     /// The largest number: a billion, so that sums of numbers and of durations do not overflow.
     static let limit = 1_000_000_000
@@ -56,6 +58,7 @@ struct OptionDescription: Sendable {
     case .oneOf(let words): words.joined(separator: "|")
     case .seconds: "SECONDS"
     case .count: "NUMBER"
+    case .rate: "RATE"
     }
   }
 
@@ -78,7 +81,21 @@ struct OptionDescription: Sendable {
         return "'\(text)' is not a whole number from 0 to \(Value.limit)"
       }
       return nil
+    case .rate:
+      guard Self.rate(text) == nil else { return nil }
+      return "'\(text)' is not a number of bytes a second from 1 to \(Value.limit), such as 500k or 1.5M"
     }
+  }
+}
+
+extension OptionDescription {
+  /// The bytes a second that a text names; nil if it names none. As in curl, `k` stands for 1024 bytes.
+  static func rate(_ text: String) -> Int? {
+    let powers: [Character: Double] = ["k": 1024, "m": 1024 * 1024, "g": 1024 * 1024 * 1024]
+    let factor = text.last.flatMap { powers[Character($0.lowercased())] }
+    guard let number = Double(factor == nil ? text : String(text.dropLast())) else { return nil }
+    let rate = number * (factor ?? 1)
+    return rate >= 1 && rate <= Double(Value.limit) ? Int(rate) : nil
   }
 }
 
@@ -109,6 +126,9 @@ enum OptionName: String, Sendable, Hashable, CaseIterable {
   case awsSignature = "aws-sigv4"
   // behavior
   case correlation, language, retry, timeout, deadline
+  case limitRate = "limit-rate"
+  case speedLimit = "speed-limit"
+  case speedTime = "speed-time"
   case noRedirects = "no-redirects"
   case maxRedirects = "max-redirects"
   case defaultScheme = "default-scheme"
@@ -126,7 +146,7 @@ enum OptionName: String, Sendable, Hashable, CaseIterable {
   // messages of a WebSocket
   case subprotocol, binary, ping, count
   // serve, record and inspect
-  case port, host, origin, inspect
+  case port, host, tls, origin, inspect
   case delay, status, truncate, stall, reset
   // everywhere
   case help, version

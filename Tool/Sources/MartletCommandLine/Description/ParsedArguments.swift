@@ -26,6 +26,9 @@ struct ParsedArguments: Sendable {
 
   func count(_ name: OptionName) -> Int? { value(name).flatMap { Int($0) } }
 
+  /// Bytes a second.
+  func rate(_ name: OptionName) -> Int? { value(name).flatMap(OptionDescription.rate) }
+
   /// Removes some words, and returns them.
   mutating func removeWords(where isMeant: (String) -> Bool) -> [String] {
     defer { words.removeAll(where: isMeant) }

@@ -1,6 +1,11 @@
-import Glibc
 @_spi(Toolkit) import MartletEngine
 @_spi(Toolkit) import MartletSemantics
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
 
 /// Downloads to a file: `--download`. The same command continues an earlier try.
 struct DownloadCommand {

@@ -76,7 +76,7 @@ final class Story: EventListener {
       let unreported = call.sending.map { sent(text.request($0)) } ?? []  // its transport reports no written head
       return (call.wasSent ? unreported : ["* answered without the network"])
         + text.response(head).lines.map { "< \($0)" }
-        + EventWords.cookies(set: head).map { "* \($0)" }
+        + (EventWords.cookies(set: head) + EventWords.offers(of: head)).map { "* \($0)" }
     case .metrics(let metrics): return ["* \(phases(metrics))"]
     case .resend, .cookieRefused, .cached, .limit, .note, .message: return ["* \(event)".printable]
     case .progress(let progress):

@@ -95,7 +95,7 @@ struct BodyPrinter {
   ) async throws {
     var data = first
     while data.count <= Self.convertedLimit, let chunk = try await chunks.next() { data += chunk }
-    let text = coding.text(data) ?? String(decoding: data, as: UTF8.self)
+    let text = (try? coding.decode(data, replacingInvalid: true)) ?? String(decoding: data, as: UTF8.self)
     var formatter = formatter(for: kind) ?? PlainTextFormatter(isForTerminal: true)
     try output.write(formatter.format(Data(text.utf8)) + formatter.finish())
     while let chunk = try await chunks.next() { try output.write(formatter.format(chunk)) }

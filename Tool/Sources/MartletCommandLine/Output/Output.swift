@@ -1,5 +1,10 @@
-import Glibc
 import MartletSemantics
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
 
 /// The destination of output: standard output or standard error, or memory in tests.
 protocol Output: Sendable {
@@ -58,7 +63,7 @@ struct DescriptorOutput: Output {
     var offset = 0
     while offset < bytes.count {
       let count = bytes.withUnsafeBytes {
-        Glibc.write(descriptor, $0.baseAddress.map { $0 + offset }, $0.count - offset)
+        writeBytes(descriptor, $0.baseAddress.map { $0 + offset }, $0.count - offset)
       }
       if count > 0 { offset += count; continue }
       switch errno {
@@ -71,4 +76,9 @@ struct DescriptorOutput: Output {
       }
     }
   }
+}
+
+/// The C function `write`, whose name methods have.
+func writeBytes(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
+  write(descriptor, bytes, count)
 }

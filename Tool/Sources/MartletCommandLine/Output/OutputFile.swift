@@ -1,6 +1,11 @@
-import Glibc
 @_spi(Toolkit) @_spi(Transports) import MartletEngine
 import MartletSemantics
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
 
 /// A file that the command line names for output.
 struct OutputFile: Sendable {

@@ -1,6 +1,11 @@
-import Glibc
 @_spi(Toolkit) import MartletEngine
 import MartletSemantics
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
 
 /// A file that `--cookies`, `--har` or `--timeline` writes. It replaces an empty file, and a file whose content shows
 /// that the same option wrote it; any other file only with `--overwrite`.

@@ -1,6 +1,11 @@
-import Glibc
 import MartletEngine
 @_spi(Toolkit) import MartletSemantics
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
 
 /// The program's environment besides its arguments; tests set their own.
 struct ToolEnvironment: Sendable {

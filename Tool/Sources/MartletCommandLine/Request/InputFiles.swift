@@ -1,7 +1,12 @@
 import Dispatch
-import Glibc
 @_spi(Toolkit) import MartletEngine
 @_spi(Toolkit) import MartletSemantics
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
 
 /// Reads the files that the command line names, and standard input.
 struct InputFiles: Sendable {
@@ -189,7 +194,7 @@ private final class Reader: Sendable {
   func read() -> Result<Data, HTTPError> {
     var bytes = [UInt8](repeating: 0, count: 64 << 10)
     while true {
-      let count = Glibc.read(descriptor, &bytes, bytes.count)
+      let count = readBytes(descriptor, &bytes)
       if count >= 0 { return .success(Data(bytes.prefix(count))) }
       switch errno {
       case EINTR: continue
@@ -203,3 +208,6 @@ private final class Reader: Sendable {
     }
   }
 }
+
+/// The C function `read`, whose name a method has.
+private func readBytes(_ descriptor: Int32, _ buffer: inout [UInt8]) -> Int { read(descriptor, &buffer, buffer.count) }

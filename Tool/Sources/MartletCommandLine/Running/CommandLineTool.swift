@@ -1,6 +1,11 @@
-import Glibc
 @_spi(Credentials) import MartletEngine
 import MartletSemantics
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
 
 /// The command-line tool: runs a command line.
 public enum CommandLineTool {

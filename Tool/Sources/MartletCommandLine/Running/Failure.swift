@@ -51,6 +51,7 @@ struct Failure: Sendable, Hashable {
     case .untrustedCertificate: "--ca FILE trusts an authority; --insecure accepts any certificate, for development"
     case .responseTimeout, .idleTimeout, .connectTimeout:
       "--timeout SECONDS allows more time, --retry NUMBER tries again"
+    case .tooSlow: "--speed-time SECONDS allows more time, --retry NUMBER continues over another connection"
     case .deadlineExceeded: "--deadline SECONDS allows more time"
     case .notCached: "without --only-cached it uses the network"
     case .redirectRefused, .tooManyRedirects: "--no-redirects shows the redirect itself"

@@ -1,6 +1,11 @@
 import Dispatch
-import Glibc
 import Synchronization
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
 
 /// Runs work in a task that Ctrl-C and SIGTERM cancel, so that files are closed and unfinished work is recorded.
 ///

@@ -1,6 +1,11 @@
-import Glibc
 @_spi(Toolkit) import MartletEngine
 import Synchronization
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
 
 /// Asks for a password on the terminal, which does not show the typed characters.
 ///
@@ -72,7 +77,7 @@ struct PasswordPrompt {
 
   private func write(_ text: String) {
     let bytes = Array(text.utf8)
-    _ = Glibc.write(terminal, bytes, bytes.count)
+    _ = writeBytes(terminal, bytes, bytes.count)
   }
 }
 
@@ -114,7 +119,7 @@ private final class CaughtSignals {
   static func write(_ signal: Int32) -> Bool {
     var byte = UInt8(truncatingIfNeeded: signal)
     let writer = caughtSignals.load(ordering: .sequentiallyConsistent)
-    return writer >= 0 && Glibc.write(writer, &byte, 1) == 1
+    return writer >= 0 && writeBytes(writer, &byte, 1) == 1
   }
 
   /// Returns the next caught signal; nil if there is none.

@@ -26,16 +26,15 @@ struct Forwarder: Sendable {
     session = HTTPSession(transport: transport, configuration: configuration)
   }
 
-  /// Answers on the connection's own thread, which waits for the origin.
-  func reply(to request: LoopbackRequest) -> Reply {
+  /// Answers with the origin's response.
+  func reply(to request: LoopbackRequest) async -> Reply {
     guard let outgoing = outgoing(request.received) else {
       return .text("the target '\(request.target)' is not a path\n", status: .badRequest)
     }
-    let session = session
-    let result = Self.waiting { try await session.bytes(for: outgoing) }
-    switch result {
-    case .success(let (body, response)):
-      let local = request.fields[.host].map { "http://\($0)" } ?? ""
+    do throws(HTTPError) {
+      let (body, response) = try await session.bytes(for: outgoing)
+      let scheme = request.handshake == nil ? "http" : "https"
+      let local = request.fields[.host].map { "\(scheme)://\($0)" } ?? ""
       var fields = incoming(response.fields, local: local)
       var reply = Reply()
       if request.method == .head || response.body.length == 0 {
@@ -47,8 +46,8 @@ struct Forwarder: Sendable {
       }
       (reply.status, reply.reason, reply.fields) = (response.status, response.reason, fields)
       return reply
-    case .failure(let error):
-      return .text("the origin did not answer: \(HTTPError(wrapping: error).message)\n", status: .badGateway)
+    } catch {
+      return .text("the origin did not answer: \(error.message)\n", status: .badGateway)
     }
   }
 

@@ -7,31 +7,46 @@ import MartletEngine
 struct LocalServer: Sendable {
   private let port: Int
   private let hosts: ServedHosts
+  private let tls: LoopbackTLS?
 
   init(_ arguments: ParsedArguments) throws(UsageError) {
     port = arguments.count(.port) ?? 8000
     guard port <= 65535 else { throw UsageError("--port \(port): a port is at most 65535") }
-    hosts = ServedHosts(arguments.all(.host))
+    let names = arguments.all(.host)
+    hosts = ServedHosts(names)
+    tls = arguments.has(.tls) ? Self.tls(for: names) : nil
+  }
+
+  private static func tls(for names: [String]) -> LoopbackTLS {
+    var tls = LoopbackTLS.selfSigned
+    tls.hosts += names
+    return tls
   }
 
   /// Room for the connections of some browsers and programs, but not for clients that only hold connections open.
   private static let limits = LoopbackServer.Limits(
     connections: 256, headTime: .seconds(30), bodyTime: .seconds(600), sendTime: .seconds(60), heldBytes: 128 << 20)
 
-  /// Starts the server, which reports each request on standard error.
+  /// Starts the server, which reports each request on standard error, and the file with the authority of its
+  /// certificate.
   func start(
     bodies: LoopbackServer.BodyReading, _ environment: ToolEnvironment,
     respond: @escaping LoopbackServer.Responder
   ) throws(UsageError) -> LoopbackServer {
+    let reporting: LoopbackServer.Responder = { [hosts] request in
+      let reply = hosts.allow(request.fields) ? try await respond(request) : Self.refusal
+      let target = Redaction.standard.redacted(reference: request.target)
+      environment.report("\(request.method) \(target) \(reply.status.code)")
+      return reply
+    }
     do {
-      return try LoopbackServer(port: port, bodies: bodies, limits: Self.limits) { [hosts] request in
-        let reply = hosts.allow(request.fields) ? try respond(request) : Self.refusal
-        let target = Redaction.standard.redacted(reference: request.target)
-        environment.report("\(request.method) \(target) \(reply.status.code)")
-        return reply
+      let server = try LoopbackServer(port: port, tls: tls, bodies: bodies, limits: Self.limits) { _ in reporting }
+      if let file = server.authority?.file {
+        environment.report("martlet: its clients trust --ca \(file.path), or curl's --cacert, while it runs")
       }
+      return server
     } catch {
-      throw UsageError("--port \(port): \(error)")
+      throw UsageError(tls == nil ? "--port \(port): \(error)" : "--tls: \(error)")
     }
   }
 

@@ -42,7 +42,7 @@ struct RecordCommand {
     defer { inspector?.close() }
     let listeners: [any EventListener] = [recorder, ended, calls] + (inspector.map { [$0] } ?? [])
     let forwarder = Forwarder(to: origin, over: transport, listeners: listeners)
-    let server = try server.start(bodies: .collected(upTo: 64 << 20), environment) { forwarder.reply(to: $0) }
+    let server = try server.start(bodies: .collected(upTo: 64 << 20), environment) { await forwarder.reply(to: $0) }
     defer { server.stop() }
     try recorder.write(to: archive.url)  // a file that cannot be written is reported at once
     try environment.output.write(

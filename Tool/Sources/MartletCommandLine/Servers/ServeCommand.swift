@@ -1,8 +1,13 @@
-import Glibc
 import MartletEngine
 @_spi(Toolkit) import MartletInspector
 @_spi(Toolkit) import MartletSemantics
 @_spi(Toolkit) import MartletTesting
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
 
 /// Serves a folder on this machine: `martlet serve`.
 struct ServeCommand {

@@ -1,7 +1,12 @@
-import Glibc
 import MartletEngine
 @_spi(Toolkit) import MartletSemantics
 @_spi(Toolkit) import MartletSockets
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
 
 /// The options that decide where connections lead to, and from which address they begin.
 struct AddressFlags {

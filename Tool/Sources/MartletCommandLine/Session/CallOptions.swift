@@ -18,6 +18,7 @@ struct CallOptions {
       configuration.options.idleTimeout = timeout
     }
     configuration.options.deadline = arguments.seconds(.deadline)
+    try setRates(of: &configuration)
     if arguments.has(.pathAsIs) { configuration.options.keepsDotSegments = true }
     try setRedirects(of: &configuration)
     if let limit = arguments.count(.retry) {
@@ -33,6 +34,16 @@ struct CallOptions {
     if configuration.credentials.isEmpty, let netrc = try Netrc(of: arguments, environment) {
       configuration.credentials = [PasswordSource(netrc, for: .origin(of: url), offer: .preemptive)]
     }
+  }
+
+  private func setRates(of configuration: inout SessionConfiguration) throws(UsageError) {
+    configuration.options.maximumRate = arguments.rate(.limitRate).map { RateShare(bytesPerSecond: $0) }
+    guard let rate = arguments.rate(.speedLimit) else {
+      if arguments.has(.speedTime) { throw UsageError("--speed-time has no effect alone: add --speed-limit RATE") }
+      return
+    }
+    configuration.options.minimumRate = MinimumRate(
+      bytesPerSecond: rate, over: arguments.seconds(.speedTime) ?? .seconds(30))
   }
 
   private func setRedirects(of configuration: inout SessionConfiguration) throws(UsageError) {

@@ -1,6 +1,11 @@
-import Glibc
 @_spi(Toolkit) import MartletEngine
 @_spi(Toolkit) import MartletSemantics
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
 
 /// Excludes other runs of the program while one reads, changes and writes a file.
 ///
@@ -82,6 +87,9 @@ struct FileLock {
   /// Ends the lock explicitly: a process that is just being started has a copy of the descriptor.
   private func close() {
     _ = flock(descriptor, LOCK_UN)
-    _ = Glibc.close(descriptor)
+    closeFile(descriptor)
   }
 }
+
+/// The C function `close`, whose name a method has.
+private func closeFile(_ descriptor: Int32) { _ = close(descriptor) }

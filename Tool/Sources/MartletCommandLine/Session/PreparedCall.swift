@@ -1,4 +1,4 @@
-@_spi(Toolkit) import MartletEngine
+@_spi(Toolkit) @_spi(Transports) import MartletEngine
 import MartletObservation
 import MartletSemantics
 import MartletSockets
@@ -34,10 +34,13 @@ struct PreparedCall: Sendable {
   ) async throws {
     var request = try RequestComposition(arguments, files: environment.inputFiles).request()
     request.body = try await request.body.coded(as: arguments)
+    let strict = StrictHosts(arguments, environment)
+    if let strict { request.url = try await strict.upgraded(request.url, environment) }
     kept = try await KeptState(arguments, environment, for: &request)
     records = try CallRecords(arguments, choice, environment)
 
     var configuration = SessionConfiguration(cookies: kept.jar, cache: nil)
+    configuration.strictTransport = strict?.security
     configuration.userAgent = request.fields[.userAgent]  // nil if the command line omits it
     configuration.listeners = listeners + records.listeners
     if let credentials = kept.credentials {
@@ -47,17 +50,25 @@ struct PreparedCall: Sendable {
     self.request = request
     unsent = arguments.has(.offline) ? UnsentRequest() : nil
     let transport =
-      try unsent.map { DecodingTransport($0) } ?? Self.transport(arguments, environment, for: request.url)
+      try unsent.map { DecodingTransport($0) } ?? Self.transport(arguments, environment, strict, for: request.url)
     session = HTTPSession(transport: transport, configuration: configuration)
   }
 
   private static func transport(
-    _ arguments: ParsedArguments, _ environment: ToolEnvironment, for url: URL
+    _ arguments: ParsedArguments, _ environment: ToolEnvironment, _ strict: StrictHosts?, for url: URL
   ) throws -> any Transport {
     if let path = arguments.value(.replay) { return try ReplayTransport(file: environment.file(path)) }
     explainVerification(arguments, environment)
+    var connection = try ConnectionFlags(arguments, environment).configuration(for: url)
+    if let strict, let accepts = connection.tls.acceptsRefusedServer {
+      // RFC 6797 §8.4: nobody can accept a certificate of such a host.
+      connection.tls.acceptsRefusedServer = { trust, call in
+        guard try await !strict.security.requiresHTTPS(trust.host) else { return false }
+        return try await accepts(trust, call)
+      }
+    }
     return SocketTransport(
-      try ConnectionFlags(arguments, environment).configuration(for: url),
+      connection,
       options: try AddressFlags(arguments, environment).options())
   }
 
@@ -85,6 +96,8 @@ struct PreparedCall: Sendable {
     request.options.keepsDotSegments = options.keepsDotSegments
     request.options.redirectPolicy = options.redirectPolicy
     request.options.deadline = options.deadline
+    request.options.maximumRate = options.maximumRate
+    request.options.minimumRate = options.minimumRate
     var missing = Self.missingInCurl.filter(arguments.has)
     if !request.fields.contains(.authorization), let credentials = kept.credentials {
       request.fields[.authorization] = credentials.authorization

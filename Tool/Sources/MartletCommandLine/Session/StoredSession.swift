@@ -1,6 +1,11 @@
-import Glibc
 @_spi(Toolkit) import MartletEngine
 @_spi(Toolkit) import MartletSemantics
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
 
 /// The data that `--session` keeps for a host under a name: cookies, the fields of the command line, and credentials.
 /// Only its owner can read the file, which is in `$XDG_CONFIG_HOME/martlet/sessions`, or at the path that is named.

@@ -1,0 +1,3 @@
+import SAPCommon
+
+Logger.shared(named: "Consumer").error("The order failed.")

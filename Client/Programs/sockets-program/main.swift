@@ -119,13 +119,19 @@ func limitDescriptors(to more: Int) {
   setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
 }
 
-/// Takes all descriptors that are left of a hundred.
-func takeDescriptors() {
+/// Lets the process have a hundred descriptors at most.
+func limitDescriptors() {
   var limit = rlimit()
   getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
   limit.rlim_cur = 100
   setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-  while open("/dev/null", O_RDONLY) >= 0 {}
+}
+
+/// Takes all descriptors that are left. Returns their number.
+@discardableResult func takeDescriptors() -> Int {
+  var count = 0
+  while open("/dev/null", O_RDONLY) >= 0 { count += 1 }
+  return count
 }
 
 /// Sends requests at the same time. Returns how many received a response.
@@ -164,16 +170,19 @@ case "descriptors":
   _ = await sendAtOnce(1, transport, url)
   limitDescriptors(to: 10)
   let served = await sendAtOnce(Int(arguments[1]) ?? 0, transport, url)
+  try? await transport.preconnect(to: url, requests: 10)
+  let left = takeDescriptors()
   limitDescriptors(to: -1)
   let late = SocketTransport()
   let none = await sendAtOnce(1, late, url)
   limitDescriptors(to: 100)
-  print(served, none, await sendAtOnce(1, late, url))
+  print(served, left, none, await sendAtOnce(1, late, url))
 case "idle":
   let url = makeURL(arguments[2])
   let idle = SocketTransport()
   let other = SocketTransport()
   try await idle.preconnect(to: url, requests: Int(arguments[1]) ?? 0)
+  limitDescriptors()
   takeDescriptors()
   let started = await sendAtOnce(1, SocketTransport(), url)
   takeDescriptors()

@@ -46,10 +46,18 @@ final class Socket {
 
   /// Makes a socket; nil if the system has none left; `errno` then has the reason.
   ///
+  /// The last descriptors of the process are left to others: libdispatch stops a program whose threads it cannot look
+  /// at, which it does once a second, by opening a file.
+  ///
   /// - Parameter family: the family of its addresses: `AF_INET`, `AF_INET6` or `AF_UNIX`.
   convenience init?(family: Int32, on loop: EventLoop) {
     let descriptor = martlet_make_socket(family)
     guard descriptor >= 0 else { return nil }
+    guard martlet_leaves_descriptors(descriptor, 4) else {
+      CSockets.close(descriptor)
+      errno = EMFILE
+      return nil
+    }
     if family != AF_UNIX { martlet_set_tcp_options(descriptor) }
     self.init(owning: descriptor, on: loop)
   }

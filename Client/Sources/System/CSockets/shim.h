@@ -8,11 +8,13 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -57,6 +59,11 @@ static inline int martlet_wait_for_input(int descriptor, int interrupt, long nan
 static inline void martlet_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
 // A stream socket that does not block and that no child process inherits; negative and errno if there is none.
 static inline int martlet_make_socket(int family) { return socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); }
+// Whether the process may have this number of descriptors above one of its own.
+static inline bool martlet_leaves_descriptors(int descriptor, int count) {
+  struct rlimit limit;
+  return getrlimit(RLIMIT_NOFILE, &limit) != 0 || (rlim_t)descriptor + (rlim_t)count < limit.rlim_cur;
+}
 // The result of a connection that was being made: 0 or an error number.
 static inline int martlet_socket_error(int descriptor) {
   int error = 0;

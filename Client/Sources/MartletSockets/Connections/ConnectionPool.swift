@@ -127,8 +127,8 @@ extension ConnectionPool {
     state.available(for: key, now: loop.now).flatMap { openConnection($0.connection) }
   }
 
-  /// Whether any transfer waits for a connection.
-  var hasWaiters: Bool { !waiting.isEmpty }
+  /// Whether a transfer waits for a connection with the key of this one.
+  func hasWaiters(for connection: Connection) -> Bool { !waiting.isEmpty && state.hasWaiters(for: connection.id) }
 
   /// The transfers that wait for a connection with this key, in the order of their arrival.
   func transfers(waitingFor key: ConnectionKey) -> [LoopTransfer] {

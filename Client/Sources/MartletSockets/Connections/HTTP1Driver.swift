@@ -269,9 +269,10 @@ extension HTTP1Driver {
     }
   }
 
-  /// Gives up the connection after a response. If another request waits, that takes one more turn of the loop.
+  /// Gives up the connection after a response. If another request waits for it, that takes one more turn of the loop. A
+  /// request elsewhere does not count: the caller's next request would find the connection in use, and open another.
   private func finishUse() {
-    if next == .becomeIdle, connection.transport.pool.hasWaiters {
+    if next == .becomeIdle, connection.transport.pool.hasWaiters(for: connection) {
       next = .takeWaiter
       return connection.sendInNextTurn()
     }

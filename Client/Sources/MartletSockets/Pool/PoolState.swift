@@ -181,6 +181,12 @@ extension PoolState {
     return !entry.waiters.contains(place.ticket, amongFirst: rest, of: waiting)
   }
 
+  /// Whether a waiter could be given this connection.
+  func hasWaiters(for connection: Int) -> Bool {
+    guard let entry = connections[connection]?.entry else { return false }
+    return !entries[entry].waiters.isEmpty
+  }
+
   /// Opens enough connections ahead of requests for this many to be sent at once. Idle connections are not closed to
   /// make room, and no more are opened than may be idle. Once they are open, if all keys together exceed the limit of
   /// idle connections, the longest-idle connection is closed.

@@ -120,9 +120,7 @@ public final class LoginInterceptor: Interceptor {
   /// its waiters get ``Martlet/HTTPError/signedOut``. Requests that began before the sign-out do not start a login:
   /// their callers get the challenge.
   @_spi(Credentials) public func forget() {
-    signOut.set()
     logins.forget()
-    signOut.set()  // A login may have begun before the removal.
     failures.withLock { $0 = Failures() }
   }
 

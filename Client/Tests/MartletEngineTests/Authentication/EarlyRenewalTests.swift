@@ -34,4 +34,38 @@ struct EarlyRenewalTests {
     #expect(await #expect(throws: HTTPError.self) { try await refused.value }?.kind == .connectionLost)
     #expect(await #expect(throws: HTTPError.self) { try await early.value }?.kind == .connectionLost)
   }
+
+  /// Many requests wait for the early renewal that fails, and the first to go on causes the next one.
+  @Test func theNextEarlyRenewalFailsNoneOfTheWaiters() async throws {
+    let start = Date(timeIntervalSince1970: 1_000_000_000)
+    let (time, rounds, gate, last) = (Awaitable(start), Awaitable(0), Gate(), Gate())
+    let source = TokenSource(
+      AccessToken("old", expires: start.addingTimeInterval(100)), for: .origin(of: origin), now: { time.value }
+    ) { _ in
+      var isFirst = false
+      rounds.update {
+        $0 += 1
+        isFirst = $0 == 1
+      }
+      try await (isFirst ? gate : last).wait()
+      throw HTTPError(.connectionLost, "lost")
+    }
+    time.update { $0 += 80 }
+    let request = HTTPRequest(.get, url("http://a.example/x"))
+    let executor = WatchedExecutor()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<100 {
+        group.addTask(executorPreference: executor) {
+          let sent = try await source.authorize(request, in: Call())
+          #expect(sent.fields[.authorization] == "Bearer old")
+          // It starts the next renewal, which goes on while the others continue.
+          Task { _ = try? await source.authorize(request, in: Call()) }
+        }
+      }
+      try await executor.idle()
+      gate.open()
+      try await group.waitForAll()
+    }
+    last.open()
+  }
 }

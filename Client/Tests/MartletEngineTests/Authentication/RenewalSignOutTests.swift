@@ -36,7 +36,6 @@ struct RenewalSignOutTests {
       let old = Task { try await renewal.value(where: { _ in true }, by: before) { _ in "anna's" } }
       signOut.set()
       renewal.forget()
-      signOut.set()
       let next = try await renewal.value(where: { _ in true }, by: Call()) { _ in "ben's" }
 
       #expect(next.version?.value == "ben's")
@@ -45,6 +44,42 @@ struct RenewalSignOutTests {
       case .failure(let error): #expect((error as? HTTPError)?.kind == HTTPError.signedOut.kind)
       }
     }
+  }
+
+  /// Several renewals share a mark, and each sets it again when it is forgotten.
+  @Test func nothingThatBeganBetweenTwoMarksIsSharedWithTheNextUser() async throws {
+    let signOut = SignOutMark()
+    let renewal = Renewal<String>("anna's", of: "the key", signOut: signOut)
+    let (started, gate) = (Gate(), Gate())
+    signOut.set()
+    let between = Call()
+    let former = Task {
+      try await renewal.value(where: { _ in true }, by: between) { old in
+        started.open()
+        try await gate.wait()
+        return "renewed \(old ?? "from nothing")"
+      }
+    }
+    try await started.wait()
+    signOut.set()
+
+    let next = try await renewal.value(where: { _ in true }, by: Call()) { old in "ben's, \(old ?? "from nothing")" }
+    #expect(next.version?.value == "ben's, from nothing")
+    renewal.forget()
+    await #expect(throws: HTTPError.self) { try await former.value }
+    gate.open()
+    #expect(renewal.usable(by: Call()) { _ in true } == nil, "this sign-out is Ben's")
+  }
+
+  @Test func aCallFromBeforeASignOutDoesNotRefuseAnEqualValue() async throws {
+    let signOut = SignOutMark()
+    let renewal = Renewal<String>("same", of: "the password", signOut: signOut)
+    let before = Call()
+    renewal.forget()
+    renewal.use("same")
+    let answer = try await renewal.value(insteadOf: { $0.value == "same" }, by: before) { _ in throw Failure() }
+    #expect(answer.version == nil && !answer.isSkipped)
+    #expect(renewal.usable(by: Call()) { _ in true }?.value == "same")
   }
 
   @Test func aDiscardedRenewalGoesOnBesideTheNextOne() async throws {
@@ -108,7 +143,6 @@ struct RenewalSignOutTests {
       await Task.yield()
       signOut.set()
       renewal.forget()
-      signOut.set()
       let early = stored.withLock { $0 }
       _ = await caller.result
       try await until { ended.value == begun.value }
@@ -179,7 +213,7 @@ struct RenewalSignOutTests {
     }
   }
 
-  /// The same with a sign-out: its waiters get the value that was obtained before, or the error; never "no value".
+  /// Its waiters get the value that was obtained before, or the error; none if the sign-out is known by then.
   @Test func waitersLearnOfASignOutWhileTheRenewalEnds() async throws {
     for _ in 0..<1_000 {
       let renewal = Renewal<String>(nil, of: "the key")
@@ -196,7 +230,7 @@ struct RenewalSignOutTests {
       await forgotten
 
       switch await caller.result {
-      case .success(let answer): #expect(answer.version?.value == "renewed")
+      case .success(let answer): #expect(answer.version.map { $0.value == "renewed" } ?? !answer.isSkipped)
       case .failure(let error): #expect((error as? HTTPError)?.kind == HTTPError.signedOut.kind)
       }
       #expect(renewal.number == nil)

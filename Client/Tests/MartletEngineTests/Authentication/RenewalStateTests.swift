@@ -93,7 +93,7 @@ struct RenewalStateTests {
     var state = State("a")
     let first = state.renew(unlessNewerThan: state.usable, 1)
     let (ended, version) = state.use("outside")
-    #expect(ended == 1)
+    #expect(ended == [1])
     #expect(version?.value == "outside")
 
     #expect(text(state.finish(renewal: renewal(first), with: "late")) == "discarded")
@@ -109,6 +109,40 @@ struct RenewalStateTests {
 
     #expect(text(state.finish(renewal: renewal(first), with: "late")) == "discarded")
     #expect(text(state.finish(renewal: renewal(second), with: "right")) == "right")
+  }
+
+  @Test func aSignOutRemovesTheValueFromBefore() {
+    var state = State("anna's", begun: 5)
+    state.signOut = 5
+    #expect(state.usable?.value == "anna's", "set after the sign-out")
+    state.signOut = 6
+    #expect(state.usable == nil && state.idle == nil && state.accepted == nil && state.number == nil)
+    #expect(text(state.renew(unlessNewerThan: nil, 1, begun: 6)) == "start from nothing")
+  }
+
+  @Test func aRenewalFromBeforeASignOutIsNotShared() {
+    var state = State(nil)
+    let former = state.renew(unlessNewerThan: nil, 1, begun: 5)
+    state.signOut = 6
+    #expect(state.runningWork == nil)
+    let next = state.renew(unlessNewerThan: nil, 2, begun: 7)
+    #expect(text(next) == "start from nothing")
+    #expect(text(state.finish(renewal: renewal(former), with: "anna's")) == "nothing")
+
+    #expect(text(state.finish(renewal: renewal(next), with: "ben's")) == "ben's")
+    let ended = state.forget()
+    #expect(ended.isEmpty && state.usable?.value == "ben's")
+  }
+
+  @Test(arguments: [false, true]) func forgettingEndsTheRenewalFromBefore(isReplaced: Bool) {
+    var state = State("anna's", begun: 5)
+    let former = state.renew(unlessNewerThan: state.usable, 1, begun: 5)
+    state.signOut = 6
+    let next = isReplaced ? state.renew(unlessNewerThan: nil, 2, begun: 6) : nil
+    let ended = state.forget()
+    #expect(ended == [1] && state.held == nil)
+    #expect(text(state.finish(renewal: renewal(former), with: "anna's new one")) == "discarded")
+    if isReplaced { #expect(text(state.finish(renewal: renewal(next), with: "ben's")) == "ben's") }
   }
 
   @Test func onlyTheCurrentIdleValueIsRemoved() throws {

@@ -35,8 +35,11 @@ final class UserData<Content>: @unchecked Sendable {
   /// Removes everything, because the user signs out. Work that began before stores nothing from now on.
   func signOut<Result>(_ removal: (inout Content) throws -> Result) rethrows -> Result {
     signOutMark.set()
-    defer { signOutMark.set() }  // Work that began during the removal may have found what was removed.
-    return try change(removal)
+    return try change { content in
+      // Work that began during the removal may have found what was removed. Under the lock: it may wait to store that.
+      defer { signOutMark.set() }
+      return try removal(&content)
+    }
   }
 
   private func change<Result>(_ work: (inout Content) throws -> Result) rethrows -> Result {

@@ -22,21 +22,34 @@ extension SAPURLSession {
   /// app itself added to the configuration's `urlCredentialStorage` stay, because the whole program usually shares that
   /// storage.
   public func clearCredentials() {
-    signOut.set()
-    cookieStorage?.removeCookies(since: .distantPast)
-    credentials.removeAll()
-    if foundationConfiguration.urlCredentialStorage === URLCredentialStorage.shared { KeptCredentials.removeAll() }
-    acceptedPasswords.removeAll()
-    (transport.base as? any ChallengingTransport)?.removeAnswers()
+    removeOwnCredentials()
     let (observers, former) = state.withLock { state in
       defer { state.formerKeepers = [] }
       return (state.observers, state.formerKeepers)
     }
     let keepers = observers.compactMap { ($0.events as? any CredentialHolder)?.keeper }
     for keeper in keepers + former.filter({ one in !keepers.contains { $0 === one } }) { keeper.removeCredentials() }
+    // A login that was running until now may have set cookies in the meantime, and a task that has just begun may have
+    // answered a challenge with what an observer still kept.
+    removeOwnCredentials()
     urlCache?.removeAllCachedResponses()
-    // A login that was running until now may have set cookies in the meantime.
+  }
+
+  /// Removes what the session itself keeps of the user.
+  private func removeOwnCredentials() {
+    signOut.set()
     cookieStorage?.removeCookies(since: .distantPast)
+    credentials.removeAll()
+    if foundationConfiguration.urlCredentialStorage === URLCredentialStorage.shared { KeptCredentials.removeAll() }
+    acceptedPasswords.removeAll()
+    (transport.base as? any ChallengingTransport)?.removeAnswers()
+  }
+
+  /// Whether the login pages of its observers do not open, because the session is locked: whoever signed in there would
+  /// replace the user.
+  @_spi(Credentials) public var refusesLogins: Bool {
+    get { state.withLock { $0.refusesLogins } }
+    set { state.withLock { $0.refusesLogins = newValue } }
   }
 
   /// Removes the answer to the TLS challenges of one origin: its next request asks again.

@@ -43,7 +43,6 @@ public final class TokenSource: CredentialSource {
   public let scope: CredentialScope
   private let now: @Sendable () -> Date
   private let refresh: Refresh?
-  private let signOut: SignOutMark
   private let renewal: Renewal<Received>
   private let states = CallLocal(CallState())
 
@@ -72,7 +71,6 @@ public final class TokenSource: CredentialSource {
     _ signOut: SignOutMark = SignOutMark()
   ) {
     self.scope = scope
-    self.signOut = signOut
     self.now = now
     self.refresh = refresh
     renewal = Renewal(token.map { Received(token: $0, date: now()) }, of: "the access token", signOut: signOut)
@@ -115,7 +113,7 @@ public final class TokenSource: CredentialSource {
   /// sign-out, requests that began before it get no token, not even that of the next login, and cause no renewal: their
   /// callers get the 401.
   public func use(_ token: AccessToken?) {
-    token == nil ? endLogin { replace(with: nil) } : replace(with: token)
+    token == nil ? renewal.forget(failingWaiters: false) : replace(with: token)
   }
 
   /// Replaces the token like ``use(_:)``, but nil is no sign-out: a request that finds that another process has removed
@@ -126,13 +124,7 @@ public final class TokenSource: CredentialSource {
 
   /// Removes the token because the user signs out. It acts like ``use(_:)`` with nil, but requests that wait for a
   /// renewal fail.
-  @_spi(Credentials) public func forget() { endLogin { renewal.forget() } }
-
-  private func endLogin(_ removal: () -> Void) {
-    signOut.set()
-    removal()
-    signOut.set()  // A renewal may have begun before the removal.
-  }
+  @_spi(Credentials) public func forget() { renewal.forget() }
 
   @_spi(Credentials) public func authorizeImmediately(_ request: inout HTTPRequest, in call: Call) -> Unfinished<
     HTTPRequest
@@ -167,10 +159,10 @@ public final class TokenSource: CredentialSource {
   }
 
   /// Returns the token if it has not expired. It is renewed some time before that, and then a renewal that fails is no
-  /// reason to fail the request.
+  /// reason to fail the request; by then another one may be running.
   private func unexpired(for call: Call) -> RenewedValue<Received>? {
     let date = now()
-    return renewal.usable(by: call) { version in version.value.token.expires.map { $0 > date } ?? false }
+    return renewal.accepted(by: call) { version in version.value.token.expires.map { $0 > date } ?? false }
   }
 
   /// Returns whether a token can be sent: it cannot be renewed, or need not be.

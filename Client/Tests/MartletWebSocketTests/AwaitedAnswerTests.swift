@@ -111,7 +111,7 @@ struct AwaitedAnswerTests {
   @Test(arguments: [100, 40_000, 65_536, 70_000, 300_000]) func largeAnswersArriveWhole(size: Int) async throws {
     let (socket, server) = try await open(false)
     for number in 0..<30 {
-      let message = WebSocket.Message.data(Data((0..<size).map { UInt8(truncatingIfNeeded: $0 &+ number) }))
+      let message = WebSocket.Message.data(Data.counting(size, from: number))
       try await socket.send(message)
       #expect(try await socket.receive() == message)
     }

@@ -2,6 +2,7 @@ import Foundation
 import MartletEngine
 import MartletSemantics
 import Synchronization
+import TestSupport
 import Testing
 
 /// How the output is produced. In MartletTransportTests, other servers read it.
@@ -31,7 +32,7 @@ struct CompressedBodyTests {
     let body = RequestBody.stream {
       counted.withLock { $0 += 1 }
       return AsyncStream { continuation in
-        for _ in 0..<100 { continuation.yield(Data((0..<50_000).map { _ in UInt8.random(in: 0...255) })) }
+        for _ in 0..<100 { continuation.yield(Data.random(50_000)) }
         continuation.finish()
       }
     }.compressed()

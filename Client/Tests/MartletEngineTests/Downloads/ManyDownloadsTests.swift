@@ -10,7 +10,7 @@ import Testing
 /// Several downloads as one sequence of updates.
 @Suite(.timeLimit(.minutes(5)))
 struct ManyDownloadsTests {
-  private static let content = Data((0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
+  private static let content = Data.counting(100_000)
 
   private let folder: TemporaryFolder
   private let session: HTTPSession

@@ -1,6 +1,7 @@
 #if os(Linux)
 import Foundation
 @_spi(Transports) import MartletEngine
+import TestSupport
 import Testing
 
 @testable import MartletSockets
@@ -30,7 +31,7 @@ struct ReceiveMemoryTests {
     _ = receive(100, into: memory)  // the next response is received elsewhere
     let data = buffer.take()
 
-    #expect(data == Data((300..<100_000).map { UInt8($0 % 251) }))
+    #expect(data == Data.counting(99_700, from: 300))
     #expect(data?.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) } == address)
     #expect(!buffer.isAllocated)
   }
@@ -47,7 +48,7 @@ struct ReceiveMemoryTests {
 
     #expect(!buffer.isIncompleteBody)
     let data = buffer.take()
-    #expect(data == Data((40_000..<50_000).map { UInt8($0 % 251) } + [UInt8](repeating: 7, count: 60_000)))
+    #expect(data == Data.counting(10_000, from: 40_000) + Data(repeating: 7, count: 60_000))
   }
 
   private func buffer(withChunk size: ChunkPool.Size) throws -> BodyBuffer {
@@ -65,7 +66,7 @@ struct ReceiveMemoryTests {
     #expect(large.isFull)
 
     var data = large.take()
-    #expect(data == Data((0..<ChunkPool.Size.large.count).map { UInt8($0 % 251) }))
+    #expect(data == Data.counting(ChunkPool.Size.large.count))
     #expect(data?.withUnsafeBytes { $0.baseAddress } == UnsafeRawPointer(room.baseAddress))
     data = nil
 

@@ -1,3 +1,5 @@
+import MartletSemantics
+import TestSupport
 import Testing
 
 @testable import MartletSockets
@@ -17,7 +19,7 @@ struct SendBufferTests {
 
   @Test func consumedBytesOfALargeBufferAreRemoved() {
     var buffer = SendBuffer()
-    let bytes = (0..<1_000_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+    let bytes = Array(Data.counting(1_000_000))
     buffer.append(bytes)
     for _ in 0..<999 { buffer.consume(1000) }
     #expect(buffer.count == 1000)

@@ -3,6 +3,7 @@ import MartletSemantics
 import MartletSockets
 import MartletTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))
@@ -100,7 +101,7 @@ struct ContentCodingTests {
 
   @Test func aSlowReaderOfAnEncodedBodyPausesTheSender() async throws {
     // random bytes in stored blocks of gzip, so that encoded and decoded body have the same length
-    let block = Data((0..<(60 << 10)).map { _ in UInt8.random(in: 0...255) })
+    let block = Data.random(60 << 10)
     let length = UInt16(block.count)
     let stored = Data([0, UInt8(length & 255), UInt8(length >> 8), UInt8(~length & 255), UInt8(~length >> 8)]) + block
     let written = Mutex<Int64>(0)

@@ -3,6 +3,7 @@ import MartletEngine
 import MartletSemantics
 import MartletTesting
 import TestServers
+import TestSupport
 import Testing
 
 /// Request bodies that Python parses, and request bodies that curl sends.
@@ -20,7 +21,7 @@ struct FormTests {
 
   @Test func pythonReadsAMultipartForm() async throws {
     try folder.write(Data("file\r\n--B\r\n".utf8), to: "Grüße.txt")
-    let large = Data((0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+    let large = Data.counting(3_000_000)
     try folder.write(large, to: "large.bin")
     var form = MultipartForm()
     form.append("Sonne 🌞", for: "title")
@@ -67,7 +68,7 @@ struct FormTests {
 
   @Test(arguments: [ContentCoding.gzip, .deflate], [0, 1, 1000, 65_536, 65_537, 3_000_000])
   func pythonDecodesACompressedBody(_ coding: ContentCoding, size: Int) async throws {
-    let data = Data((0..<size).map { UInt8(truncatingIfNeeded: $0 &* $0 / 1000) })
+    let data = Data.counting(size)
     try folder.write(data, to: "data")
 
     for body in [RequestBody.data(data), .file(folder.file("data"))] {

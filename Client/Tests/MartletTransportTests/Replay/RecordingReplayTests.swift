@@ -3,6 +3,7 @@ import MartletSemantics
 import MartletSockets
 import MartletTesting
 import Synchronization
+import TestSupport
 import Testing
 
 /// A recording made over sockets gives the same responses without the server.
@@ -45,7 +46,7 @@ struct RecordingReplayTests {
   }
 
   @Test func requestsOfEveryKind() async throws {
-    let binary = Data((0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+    let binary = Data.counting(100_000)
     let server = try LoopbackServer { request in
       switch request.path {
       case "/redirect": .redirect(to: "/post")

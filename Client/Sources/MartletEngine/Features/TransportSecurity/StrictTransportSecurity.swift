@@ -23,6 +23,7 @@ import Synchronization
 public final class StrictTransportSecurity: Sendable {
   private let store: any KeyValueStore
   private let preloaded: StrictTransportList
+  private let hostLimit: Int
   private let now: @Sendable () -> Date
   /// The policies that were written last, so that not every response writes.
   private let written = Mutex(LRUStorage<String, Entry>(countLimit: 1000))
@@ -36,11 +37,18 @@ public final class StrictTransportSecurity: Sendable {
   ///     `strict-transport `.
   ///   - preloaded: hosts that require https before they have said so; none by default.
   ///   - now: returns the current time; a test can set its own.
-  public init(
+  public convenience init(
     store: any KeyValueStore = MemoryKeyValueStore(), preloaded: StrictTransportList = .init(),
     now: @escaping @Sendable () -> Date = { .now }
   ) {
-    (self.store, self.preloaded, self.now) = (store, preloaded, now)
+    self.init(store: store, preloaded: preloaded, hostLimit: 10_000, now: now)
+  }
+
+  init(
+    store: any KeyValueStore, preloaded: StrictTransportList = .init(), hostLimit: Int,
+    now: @escaping @Sendable () -> Date = { .now }
+  ) {
+    (self.store, self.preloaded, self.hostLimit, self.now) = (store, preloaded, hostLimit, now)
   }
 
   /// What the store has for a host.
@@ -63,7 +71,6 @@ public final class StrictTransportSecurity: Sendable {
   }
 
   private static let prefix = "strict-transport "
-  static let hostLimit = 10_000
 }
 
 extension StrictTransportSecurity {
@@ -121,11 +128,11 @@ extension StrictTransportSecurity {
   /// Removes hosts beyond the limit: those that have expired, then those that expire first.
   private func prune() async throws {
     let keys = try await store.keys().filter { $0.hasPrefix(Self.prefix) }
-    guard keys.count > Self.hostLimit else { return }
+    guard keys.count > hostLimit else { return }
     var expiries: [(key: String, expiry: Int)] = []
     for key in keys { expiries.append((key, try await store.value(for: key).flatMap(Entry.init)?.expiry ?? 0)) }
     expiries.sort { $0.expiry < $1.expiry }
-    let surplus = max(keys.count - Self.hostLimit, expiries.count { $0.expiry <= seconds })
+    let surplus = max(keys.count - hostLimit, expiries.count { $0.expiry <= seconds })
     for (key, _) in expiries.prefix(surplus) { try await store.removeValue(for: key) }
   }
 

@@ -1,8 +1,8 @@
 public import Foundation
 
 extension Data {
-  /// Bytes that differ from their neighbours: 0 to 250, again and again. In debug builds, a closure that makes each byte
-  /// takes longer than most tests.
+  /// Bytes that differ from their neighbours: 0 to 250, again and again. In debug builds, a closure that makes each
+  /// byte takes longer than most tests.
   ///
   /// - Parameters:
   ///   - count: the number of bytes.

@@ -80,6 +80,65 @@ struct OAuth2StepTests {
     #expect(app.stores.isEmpty && app.screens.notes.entries.contains("TRAFFIC_BLOCKED"))
   }
 
+  /// The app's own error, and not that no token was obtained.
+  @Test func aVersionThatMayNoLongerBeUsedIsTheErrorOfTheStep() async throws {
+    let app = try app([.versionInactive])
+    await #expect(throws: ApplicationVersioningError.inactive) { _ = try await app.onboard() }
+  }
+
+  private func manager(_ app: GeneratedApp) -> OnboardingSessionManager<OnboardingSession> {
+    let app = UncheckedSendable(value: app)
+    let flows = TestFlows { type in
+      let context = OnboardingContext.plain(type.onboardingID ?? UUID(), app.value.screens)
+      return (OnboardingFlow(flowType: type, context: context, steps: app.value.onboarding), nil)
+    }
+    let records = app.value.records
+    let controller = OnboardingController(flows, SingleUserOnboardingIDManager(records), nil, records: records)
+    return OnboardingSessionManager(onboardingController: controller, presentationDelegate: NoApplicationUI())
+  }
+
+  /// Whoever signed in would replace the user, whose passcode unlocks the session.
+  @Test(arguments: [false, true]) func nobodySignsInWhileASessionIsLocked(needsLogin: Bool) async throws {
+    let app = try app([.refreshRefused])
+    let manager = manager(app)
+    let session = try await manager.open()
+    let roles = try #require(SAPcpmsUserRoles(session))
+    try await manager.lock()
+    browser.user = "ben"
+    if needsLogin {
+      app.gateway.expireTokens()
+      await #expect(throws: URLError.self) { _ = try await roles.load() }
+    } else {
+      #expect(try await roles.load().userName == "anna")
+    }
+    #expect(browser.pages.value == 1)
+
+    app.screens.change { $0.passcodes = [.passcode("Secret123")] }
+    browser.user = "anna"
+    try await manager.unlock()
+    #expect(try await roles.load().userName == "anna")
+    #expect(browser.pages.value == (needsLogin ? 2 : 1))
+    try await manager.removeSession()
+  }
+
+  @Test func aTokenThatIsRenewedWhileASessionIsLockedIsStoredAfterwards() async throws {
+    let app = try app()
+    let manager = manager(app)
+    let session = try await manager.open()
+    let (id, roles) = (session.onboardingID, try #require(SAPcpmsUserRoles(session)))
+    try await manager.lock()
+    app.gateway.expireTokens()
+    #expect(try await roles.load().userName == "anna")
+    app.screens.change { $0.passcodes = [.passcode("Secret123")] }
+    try await manager.unlock()
+    #expect(try await roles.load().userName == "anna")
+    try await manager.close()
+
+    let returning = try await app.restore(id)
+    #expect(try await app.user(returning) == "anna")
+    #expect(browser.pages.value == 1 && app.count("POST /oauth2/api/v1/token 200") == 2)
+  }
+
   @Test func withoutSomebodyWhoShowsThePageTheStepFails() async throws {
     var app = try app()
     app.authentication = { [OAuth2AuthenticationStep()] }

@@ -1,4 +1,4 @@
-import MartletTesting
+@_spi(Toolkit) import MartletTesting
 import Synchronization
 import TestSupport
 import Testing
@@ -198,6 +198,32 @@ struct OnboardingSessionManagerTests {
     try await manager.unlock()
     #expect(manager.state == .opened)
     #expect(screens.notes.entries == ["splash", "app", "hide", "unlock", "app"])
+  }
+
+  /// As generated code does, whose handler of errors opens at once.
+  @Test func anAppThatOpensAgainAfterEachFailureIsSlowedDown() async throws {
+    let (clock, failures) = (ManualClock(), Awaitable(0))
+    let screens = Screens(failing: "splash")
+    let controller = OnboardingController(
+      flows(), SingleUserOnboardingIDManager(records), nil, records: records)
+    let manager = OnboardingSessionManager<ApplicationSession>(controller, screens, ForeignCalls(clock: clock))
+    @Sendable func open() {
+      manager.open { error in
+        failures.update { $0 += 1 }
+        if (error as? OnboardingFlowError) != .removed { open() }
+      }
+    }
+    open()
+    for (index, pause) in [100, 200, 400].enumerated() {
+      _ = try await failures.wait { $0 == index + 2 ? true : nil }
+      try await until { clock.pendingWakeUps.contains(.milliseconds(pause)) }
+      clock.advance(by: .milliseconds(pause))
+    }
+    _ = try await failures.wait { $0 == 5 ? true : nil }
+    try await until { clock.pendingWakeUps.contains(.milliseconds(800)) }
+    try await manager.removeSession()
+    _ = try await failures.wait { $0 == 6 ? true : nil }
+    #expect(manager.state == .closed)
   }
 
   @Test func callsInAnyOrderEndInOneState() async throws {

@@ -185,7 +185,7 @@ struct StoreManagerStepTests {
     try session.credentialStore.put("secret-token", for: "token")
 
     try await manager.lock()
-    #expect(try session.credentialStore.get(String.self, for: "token") == nil)
+    #expect(throws: SecureStorageError.closed) { try session.credentialStore.get(String.self, for: "token") }
     screens.change { $0.passcodes = [.cancel] }
     await #expect(throws: StoreManagerError.cancelPasscodeEntry) { try await manager.unlock() }
     #expect(manager.state == .locked)

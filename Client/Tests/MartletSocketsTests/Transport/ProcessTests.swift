@@ -41,8 +41,8 @@ struct ProcessTests {
     #expect(process.exitCode() == 0)
   }
 
-  /// With ten descriptors, 300 requests wait for six connections, and four are left to the program. A transport that is made without any descriptor
-  /// fails, and starts when there are some again.
+  /// With ten descriptors, 300 requests wait for six connections, and four are left to the program. A transport that is
+  /// made without any descriptor fails, and starts when there are some again.
   @Test func requestsWaitWhereThereAreFewDescriptors() throws {
     let server = try LoopbackServer(recording: .nothing) { _ in .text("ok") }
     let process = try run("descriptors", "300", server.url("/").absoluteString)

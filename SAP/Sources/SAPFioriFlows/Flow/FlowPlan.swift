@@ -84,7 +84,7 @@ struct RetryPlan: Equatable, Sendable {
   /// The number of retries in a row, after which the last error is final.
   static let limit = 20
   private static let first = Duration.milliseconds(100)
-  private static let longest = Duration.seconds(30)
+  static let longest = Duration.seconds(30)
   private(set) var count = 0
 
   /// Returns the pause before the next retry, counted from the failure; nil if there were too many. The first retry is

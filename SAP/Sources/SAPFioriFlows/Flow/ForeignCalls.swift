@@ -83,6 +83,9 @@ struct ForeignCalls: Sendable {
       ForeignCalls.log.warn("\(callee) has called its completion handler again: the answer is dropped")
     }
 
-    deinit { result.answer(.failure(OnboardingFlowError.unanswered("\(callee)"))) }
+    deinit {
+      guard result.answer(.failure(OnboardingFlowError.unanswered("\(callee)"))), callee.isWatched else { return }
+      ForeignCalls.log.warn("\(callee) has released its completion handler without calling it")
+    }
   }
 }

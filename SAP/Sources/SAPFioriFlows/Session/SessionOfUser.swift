@@ -1,3 +1,4 @@
+@_spi(Toolkit) import MartletEngine
 @_spi(Credentials) import SAPFoundation
 
 /// Opens the session of a user with a flow, locks and unlocks it, and removes the user.
@@ -42,12 +43,16 @@ public final class OnboardingSessionManager<T: OnboardingSession>: Sendable {
     var opening: (task: Task<OnboardingFlow, any Error>, sessions: SessionOpening)?
     /// Whether the next flow must not run, because the user was removed in the meantime.
     var isRemoved = false
+    /// How often opening has failed in a row, and the time since the last failure: an app may open again at once.
+    var failures = RetryPlan()
+    var lastFailure: Stopwatch?
+    var pausing: Task<Void, any Error>?
   }
 
   /// Runs the flows.
   public let onboardingController: OnboardingController
   private let content: Locked<Content>
-  private let calls = ForeignCalls()
+  private let calls: ForeignCalls
   private let jobs: AsyncStream<@Sendable () async -> Void>.Continuation
 
   /// Makes a manager, without opening anything.
@@ -55,8 +60,15 @@ public final class OnboardingSessionManager<T: OnboardingSession>: Sendable {
   /// - Parameters:
   ///   - onboardingController: runs the flows.
   ///   - presentationDelegate: shows and hides the app.
-  public init(onboardingController: OnboardingController, presentationDelegate: any ApplicationUIManaging) {
-    self.onboardingController = onboardingController
+  public convenience init(
+    onboardingController: OnboardingController, presentationDelegate: any ApplicationUIManaging
+  ) { self.init(onboardingController, presentationDelegate, ForeignCalls()) }
+
+  init(
+    _ onboardingController: OnboardingController, _ presentationDelegate: any ApplicationUIManaging,
+    _ calls: ForeignCalls
+  ) {
+    (self.onboardingController, self.calls) = (onboardingController, calls)
     content = Locked(Content(presentation: presentationDelegate))
     let (stream, jobs) = AsyncStream.makeStream(of: (@Sendable () async -> Void).self)
     self.jobs = jobs
@@ -100,7 +112,8 @@ public final class OnboardingSessionManager<T: OnboardingSession>: Sendable {
   /// it if it is locked. All calls in the meantime get the result of the one flow.
   ///
   /// - Parameter completionHandler: gets nil, or the error with which the delegate stopped. It is
-  ///   ``OnboardingFlowError/removed`` if the user was removed in the meantime.
+  ///   ``OnboardingFlowError/removed`` if the user was removed in the meantime. A handler that opens again finds pauses
+  ///   from the second time on, from 0.1 to 30 seconds.
   public func open(completionHandler: @escaping @Sendable ((any Error)?) -> Void) {
     open(inBackground: false, completionHandler: completionHandler)
   }
@@ -119,13 +132,37 @@ public final class OnboardingSessionManager<T: OnboardingSession>: Sendable {
     guard isFirst else { return }
     jobs.yield { [self] in
       var failure: (any Error)?
-      do { try await openNow(inBackground) } catch { failure = error }
+      do {
+        try await pauseAfterFailures()
+        try await openNow(inBackground)
+      } catch { failure = error }
       let waiting = content.withLock { content in
         (content.opening, content.isRemoved) = (nil, false)
+        content.lastFailure = failure.map { _ in Stopwatch(calls.clock) }
+        if failure == nil { content.failures = RetryPlan() }
         return content.waiting.take() ?? []
       }
       calls.perform { [failure] in for handler in waiting { handler(failure) } }
     }
+  }
+
+  /// Pauses like the retries of a flow. It never gives up: how often an app opens is its own decision.
+  private func pauseAfterFailures() async throws {
+    let pause = content.withLock { content -> Duration in
+      guard let elapsed = content.lastFailure?.elapsed else { return .zero }
+      if elapsed > RetryPlan.longest { content.failures = RetryPlan() }
+      return content.failures.pause(after: elapsed) ?? RetryPlan.longest
+    }
+    guard pause > .zero else { return }
+    ForeignCalls.log.warn("the session could not be opened several times in a row: a pause of \(pause)")
+    let pausing = Task { [clock = calls.clock] in try await clock.sleep(for: pause) }
+    let isRemoved = content.withLock { content in
+      content.pausing = pausing
+      return content.isRemoved
+    }
+    if isRemoved { pausing.cancel() }
+    defer { content.withLock { $0.pausing = nil } }
+    do { try await pausing.value } catch { throw OnboardingFlowError.removed }
   }
 
   private func openNow(_ isInBackground: Bool) async throws {
@@ -183,15 +220,18 @@ public final class OnboardingSessionManager<T: OnboardingSession>: Sendable {
 
   // MARK: - Locking
 
-  /// Locks the session: hides the app, and closes the encrypted store of the user. Tokens and passwords cannot be read
-  /// until it is unlocked. Does nothing if no session is open.
+  /// Locks the session: hides the app, and closes the encrypted store of the user. Does nothing if no session is open.
+  ///
+  /// Tasks go on with the token, the password or the cookies that the session has in memory. The store cannot be read
+  /// until it is unlocked, and nobody signs in: whoever did would replace the user. A task that needs that fails with
+  /// `SecureStorageError.closed`. A token that is refreshed in the meantime is stored afterwards.
   public func lock(completionHandler: @escaping @Sendable ((any Error)?) -> Void) {
     run(completionHandler) { manager in
       guard manager.state == .opened else { return }
       manager.set(.locked)
       let context = manager.content.withLock { $0.flow?.context }
       let store = context?.persistentStoreManger.store
-      if store != nil { context?.credentialStore.releasePersistentStore() }
+      context?.sapURLSession.refusesLogins = true
       store?.close()
       (context?.persistentStoreManger as? PersistentStoreManager)?.set(nil)
       try await manager.show("hideApplicationScreen") { $0.hideApplicationScreen(scene: nil, completionHandler: $1) }
@@ -216,6 +256,7 @@ public final class OnboardingSessionManager<T: OnboardingSession>: Sendable {
       set(.locked)
       throw error
     }
+    flow.context.sapURLSession.refusesLogins = false
     set(.opened)
     try await show("showApplicationScreen") { $0.showApplicationScreen(scene: nil, completionHandler: $1) }
   }
@@ -227,10 +268,11 @@ public final class OnboardingSessionManager<T: OnboardingSession>: Sendable {
   ///
   /// - Parameter completionHandler: gets nil, or the error of the flow provider if it has no flow that resets.
   public func removeSession(completionHandler: @escaping @Sendable ((any Error)?) -> Void) {
-    let opening = content.withLock { content in
+    let (opening, pausing) = content.withLock { content in
       if content.waiting != nil { content.isRemoved = true }
-      return content.opening
+      return (content.opening, content.pausing)
     }
+    pausing?.cancel()
     opening?.task.cancel()
     opening?.sessions.end()
     run(completionHandler) { manager in

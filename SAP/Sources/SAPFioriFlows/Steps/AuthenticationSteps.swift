@@ -1,3 +1,5 @@
+import MartletEngine
+
 extension OnboardingInfoKey {
   /// The `OAuth2AuthenticationParameters` of ``OAuth2AuthenticationStep``.
   public static let oauth2AuthenticationParameters = Self("martlet.oauth2AuthenticationParameters")
@@ -54,8 +56,20 @@ open class AuthenticationStep: OnboardingStep {
     } catch { completionHandler(.failed(error)) }
   }
 
+  /// The error of the SAP modules because of which a token could not be obtained, such as that of a version that may no
+  /// longer be used; otherwise the error itself.
+  private static func cause(of error: any Error) -> any Error {
+    var inner: (any Error)? = error
+    while let next = inner {
+      if case OAuth2Error.webView = next { return error }  // usually for want of a network, as the outer error says
+      if next is any SAPError { return next }
+      inner = (next as? URLError)?.underlyingHTTPError ?? (next as? HTTPError)?.underlying
+    }
+    return error
+  }
+
   private static func failure(_ data: Data?, _ response: URLResponse?, _ error: (any Error)?) -> (any Error)? {
-    if let error { return error }
+    if let error { return cause(of: error) }
     var (text, cause): (String, (any Error)?) = ("no HTTP response", nil)
     if let response = response as? HTTPURLResponse {
       if case .other(let login as SAPLoginRequiredError)? = SAPURLError(response: response, data: Data()) {

@@ -73,6 +73,7 @@ open class DiscoveryServiceConfigurationTransformer: ConfigurationTransforming {
     parts.host = host
     parts.port = SAPcpmsSettings.int(values["port"])
     guard ["http", "https"].contains(parts.scheme ?? ""), let url = parts.url, url.host() != nil else {
+      ForeignCalls.log.error("'\(host)' is not the name of a host: a port is the value of 'port'")
       throw OnboardingError.invalidArgument("host", host, source: name)
     }
     return url

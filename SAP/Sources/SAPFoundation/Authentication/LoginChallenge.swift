@@ -62,6 +62,7 @@ final class LoginChallenge: Sendable {
         logins.begin(cancel)
         defer { logins.end() }
         try task.session.signOut.check(task.begun)
+        guard !task.session.refusesLogins else { throw SecureStorageError.closed }
         let begun = task.session.cookieStorage?.beginning(of: task.begun) ?? task.begun
         let _: Void? = try await firstResult(of: begun) { done in authenticate(task.session) { done(nil, $0) } }
       },

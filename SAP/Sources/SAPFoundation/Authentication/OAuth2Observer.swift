@@ -147,6 +147,8 @@ final class OAuth2KeptTokens: CredentialKeeper {
     var current: OAuth2Token?
     /// The last token read from or written to the store.
     var stored: OAuth2Token?
+    /// Whether the store did not take the current token.
+    var isUnstored = false
     /// The number of running authentications. A sign-out does not wait for the one that it ends, so several may run.
     var authentications = 0
     /// Ends an authentication; nil while none is running.
@@ -174,7 +176,7 @@ final class OAuth2KeptTokens: CredentialKeeper {
       // A token that the store could not delete is not used again.
       let rest = url.flatMap { try? store.token(for: $0) }
       return state.withLock { state in
-        (state.current, state.stored) = (nil, rest)
+        (state.current, state.stored, state.isUnstored) = (nil, rest, false)
         return (state.cancel, state.source)
       }
     }
@@ -205,11 +207,15 @@ final class OAuth2Tokens: Sendable {
   func changeInStore(for url: URL, begun: Beginning) throws -> OAuth2Token?? {
     try store.use(since: begun) { store in
       guard let stored = try? Optional.some(store.token(for: url)) else { return nil }
-      return state.withLock { state in
-        guard stored != state.stored else { return nil }
-        (state.stored, state.current) = (stored, stored)
-        return .some(stored)
+      let (unstored, change): (OAuth2Token?, OAuth2Token??) = state.withLock { state in
+        guard stored != state.stored else { return (state.isUnstored ? state.current : nil, nil) }
+        (state.stored, state.current, state.isUnstored) = (stored, stored, false)
+        return (nil, .some(stored))
       }
+      if let unstored, (try? store.store(token: unstored, for: url)) != nil {
+        state.withLock { ($0.stored, $0.isUnstored) = (unstored, false) }
+      }
+      return change
     }
   }
 
@@ -222,13 +228,17 @@ final class OAuth2Tokens: Sendable {
       token = renewed
     } else {
       guard !store.hasSignedOut(since: begun) else { throw HTTPError.signedOut }
+      // A closed store has the token of a user whom no login may replace.
+      do { _ = try store.access { try $0.token(for: url) } } catch SecureStorageError.closed {
+        throw SecureStorageError.closed
+      } catch {}
       token = try await obtained(begun: begun)
     }
     let isStored = try store.use(since: begun) { store in
       guard renewed == nil || !wasDeleted(from: store, for: url) else { throw HTTPError.signedOut }
-      state.withLock { $0.current = token }
+      state.withLock { ($0.current, $0.isUnstored) = (token, true) }
       guard (try? store.store(token: token, for: url)) != nil else { return false }
-      state.withLock { $0.stored = token }
+      state.withLock { ($0.stored, $0.isUnstored) = (token, false) }
       return true
     }
     if !isStored { SessionLog.write(.warning, "OAuth2Observer", "the token could not be stored") }

@@ -51,6 +51,7 @@ public final class SAPURLSession: Sendable {
 
   struct State {
     var isValid = true
+    var refusesLogins = false
     /// The registered observers, in order.
     var observers: [SessionEventHandler] = [] { didSet { updateHandlers() } }
     var delegate: SessionEventHandler? { didSet { updateHandlers() } }

@@ -42,9 +42,9 @@ import Synchronization
 /// (MartletSignIn); SAP's passwords and certificates by `CredentialsByOrigin`, which `BasicCredentials` and
 /// `UserIdentities` use (SAPFoundation); authenticators of tasks by `AuthenticatorSource` (MartletTasks). SAP's logins
 /// (`SAMLObserver`, `OTPObserver`) are a `LoginInterceptor`; the tool's token is a ``TokenSource`` without a closure.
-/// Within the engine, ``TokenSource`` also uses `usable`, for requests that need not suspend, `accepted`, for those of a
-/// token that expires soon, and `running`, as does `AskedPasswords`, which keeps the passwords in use. Applications do
-/// not see the type. Its tests are `RenewalTests`, `RenewalSignOutTests`, `RenewalStateTests` and `CircularTokenTests`.
+/// Within the engine, ``TokenSource`` also uses `usable`, for requests that need not suspend, `accepted`, for a token
+/// that expires soon, and `running`, as does `AskedPasswords`, which keeps the passwords in use. Applications do not
+/// see the type. Its tests are `RenewalTests`, `RenewalSignOutTests`, `RenewalStateTests` and `CircularTokenTests`.
 ///
 /// On a sign-out, the mark alone separates the users, for all renewals that share it: setting it is the step in which
 /// they all lose what began before. Afterwards the owner calls ``forget(failingWaiters:)``, which ends the waits.

@@ -344,7 +344,7 @@ extension SocketTransport {
       expectation: head.expectsContinue ? (request.options.continueTimeout ?? .seconds(1)).nanoseconds : nil,
       headerBytes: request.options.headLimit, readAhead: readAhead,
       wholeBody: call.use.collectsBody ? Int64(min(1 << 20, readAhead)) : 0,
-      isFirstAttempt: call.currentAttempt <= 1, events: call.events)
+      isFirstAttempt: call.currentAttempt <= 1, needsNewConnection: call.needsNewConnection, events: call.events)
   }
 }
 #endif

@@ -61,6 +61,8 @@ final class Connection {
   /// How many requests were sent over it.
   private(set) var requestCount = 0
   private(set) var isClosed = false
+  /// Whether it was opened for a request whose connection was the wrong one for its origin (421).
+  private(set) var replacesWrongOne = false
   /// How long the last HTTP/1 request took, from sending it to the end of its response, in nanoseconds; the maximum
   /// before the first.
   private(set) var lastDuration = UInt64.max
@@ -103,7 +105,10 @@ extension Connection {
       facts.tls = socket.innermost?.description
     }
     transfer.begin(on: self, isReused: requestCount > 0 || facts.opened < loop.now)
-    if requestCount == 0 { for note in notes { transfer.note(note) } }
+    if requestCount == 0 {
+      replacesWrongOne = transfer.exchange.settings.needsNewConnection
+      for note in notes { transfer.note(note) }
+    }
     requestCount += 1
     lastStart = loop.now
     isIdle = false

@@ -236,6 +236,7 @@ extension HTTP1Driver {
 
   private func receiveHead(_ lines: [UInt8], status: Int, _ framing: BodyFraming, for transfer: LoopTransfer) {
     if state.receivedHead(status: status) == .stopSending { stopUpload() }
+    if status == LoopTransfer.misdirected { transfer.receiveMisdirection() }
     let length: Int64? =
       switch framing {
       case .none: 0

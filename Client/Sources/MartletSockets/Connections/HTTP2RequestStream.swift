@@ -36,6 +36,7 @@ final class HTTP2RequestStream: HTTP2StreamHandler {
         return driver.refuse(self, "it answered with the status \(status)")
       }
     }
+    if status == LoopTransfer.misdirected { transfer.receiveMisdirection() }
     let hasBody = BodyFraming.hasBody(status: status, answering: transfer.exchange.message.request.method)
     transfer.receive(head: head, length: hasBody ? contentLength : 0)
   }

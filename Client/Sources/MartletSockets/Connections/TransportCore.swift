@@ -200,7 +200,7 @@ extension TransportCore {
     let kind = transfer.timing.reusedConnection ? "reused" : "new"
     let reason = "the \(kind) connection ended before any byte of a response"
     pool.closeIdle(for: transfer.key)  // Most likely they are stale too.
-    guard !transfer.failures.requireNewConnection, transfer.exchange.message.request.replacesStaleConnection,
+    guard transfer.failures.stale == 0, transfer.exchange.message.request.replacesStaleConnection,
       transfer.canBeginAgain
     else {
       if var error, !transfer.timing.reusedConnection {

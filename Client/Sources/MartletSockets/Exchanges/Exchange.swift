@@ -86,6 +86,8 @@ final class Exchange: Sendable {
     var wholeBody: Int64
     /// Whether the call has sent no request before.
     var isFirstAttempt: Bool
+    /// Whether it needs a connection that has not served before, because the one of the last attempt was the wrong one.
+    var needsNewConnection = false
     /// The kinds of events that the call's listeners receive.
     var events: Event.Kinds
   }

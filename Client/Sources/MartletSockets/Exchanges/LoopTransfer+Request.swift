@@ -30,10 +30,14 @@ struct ConnectionFailures {
 
   /// Whether a WebSocket needs a connection of its own.
   private(set) var isCrowdedOut = false
+  /// Whether the connection of the call's last attempt was the wrong one for its origin.
+  private let wasMisdirected: Bool
+
+  init(wasMisdirected: Bool) { self.wasMisdirected = wasMisdirected }
 
   var count: Int { stale + unsent + refused }
-  /// Whether the request needs a connection that has not served before (RFC 9112 §9.3.1).
-  var requireNewConnection: Bool { stale > 0 }
+  /// Whether the request needs a connection that has not served before (RFC 9112 §9.3.1, RFC 9110 §15.5.20).
+  var requireNewConnection: Bool { stale > 0 || wasMisdirected }
 
   mutating func add(_ cause: Cause) {
     switch cause {
@@ -105,6 +109,21 @@ extension LoopTransfer {
     guard !isEnded else { return }
     lastActivity = transport.loop.now
     watchSilence()
+  }
+
+  /// The status of a server that does not serve the origin of a request.
+  static var misdirected: Int { 421 }
+
+  /// Handles a response that says that the connection does not serve the origin (421). It gets no further requests.
+  ///
+  /// A new connection would not help if it were opened to the same proxy, if the request named another host than the
+  /// one that is connected to, or if this one was opened for that purpose.
+  func receiveMisdirection() {
+    guard let connection, case .origin = key.end, exchange.upgrade == nil, !connection.replacesWrongOne,
+      exchange.message.request.fields[.host].map({ $0 == exchange.peer }) ?? true
+    else { return }
+    transport.pool.drain(connection)
+    add(.misdirected)
   }
 
   /// Sends a note to the listeners of the call.

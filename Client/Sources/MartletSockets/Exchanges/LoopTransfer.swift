@@ -22,7 +22,7 @@ final class LoopTransfer: HeapTimer {
   private(set) var isEnded = false
   /// Whether the connection does not read because the reader is slow; no timeout applies then.
   private(set) var isPaused = false
-  var failures = ConnectionFailures()
+  var failures: ConnectionFailures
   // SAFETY: as for `TransportCore`.
   @exclusivity(unchecked) var upload = UploadProgress()
   /// Ends the wait of the body for a 100 response when its time is up; nil if the body does not wait.
@@ -55,6 +55,7 @@ final class LoopTransfer: HeapTimer {
 
   init(_ exchange: Exchange, on transport: TransportCore) {
     self.exchange = exchange
+    failures = ConnectionFailures(wasMisdirected: exchange.settings.needsNewConnection)
     key = exchange.destination.key
     self.transport = transport
     lastActivity = transport.loop.now

@@ -162,6 +162,7 @@ final class ResponseReader: EndAwareBody, FailableWait, DeadlineAware {
     // If a response was received at once, its metrics follow after it was read.
     if case .received = end {} else { reportMetrics() }
     state.withLock { state in
+    case .misdirected: call.noteMisdirection()
       if case .stopped = state, case .received = end { return }
       state = end
     }

@@ -12,6 +12,8 @@ enum ResponseSignal: QueuedSignal {
   case ask(@Sendable (Call) async throws -> Void)
   /// A note for the listeners of the call.
   case note(String)
+  /// The connection is the wrong one for the origin, and another one may be the right one.
+  case misdirected
   /// How many bytes of the request's body were sent so far.
   case sent(Int64)
   /// The raw lines of the final response's head: the reading task parses them, not the loop's thread.

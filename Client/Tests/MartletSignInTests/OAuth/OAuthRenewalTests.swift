@@ -51,7 +51,7 @@ struct OAuthRenewalTests {
   @Test(arguments: [
     (HTTPStatus.requestTimeout, true), (.tooManyRequests, true), (.badGateway, true), (.serviceUnavailable, true),
     (.gatewayTimeout, true), (.internalServerError, false), (.proxyAuthenticationRequired, false),
-    (.misdirectedRequest, false), (.tooEarly, false), (.notFound, false),
+    (.tooEarly, false), (.notFound, false),
   ])
   func renewalThatIsNotDecidedLeadsToNoLogin(_ status: HTTPStatus, _ isTransient: Bool) async throws {
     for reply in [Reply.text("sorry", status: status), .json(#"{"error":"temporarily_unavailable"}"#, status: status)] {
@@ -65,6 +65,13 @@ struct OAuthRenewalTests {
       #expect((try? results[1].get()) == .ok, "the refresh token was kept")
       #expect(grants == ["refresh_token", "refresh_token"])
     }
+  }
+
+  /// The server has not acted on it (RFC 9110 §15.5.20).
+  @Test func misdirectedRenewalIsSentOnceMore() async throws {
+    let (results, grants) = try await requests(renewal: .text("sorry", status: .misdirectedRequest))
+    #expect(results.map { try? $0.get() } == [.ok, .ok])
+    #expect(grants == ["refresh_token", "refresh_token"])
   }
 
   @Test func refusedClientIsAnErrorAndNoLogin() async throws {

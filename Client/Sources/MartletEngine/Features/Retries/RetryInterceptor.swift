@@ -26,7 +26,7 @@ extension RetryPolicy {
 }
 
 /// Sends failed requests again within the limits of the request's ``RetryPolicy`` and the session's ``RetryBudget``, as
-/// decided by `RetryRule`.
+/// decided by `RetryRule`. Requests that were misdirected are sent again as `Misdirection` says.
 struct RetryInterceptor: ImmediateInterceptor {
   private struct Sent {
     var retries = 0
@@ -53,6 +53,9 @@ struct RetryInterceptor: ImmediateInterceptor {
 
   func reviewImmediately(_ outcome: Outcome, of attempt: Attempt, in call: Call) -> Unfinished<Verdict>? {
     if attempt.number == 1, outcome.mayHaveBeenSent { budget.deposit() }
+    if outcome.status == .misdirectedRequest, let verdict = Misdirection.verdict(on: attempt, in: call) {
+      return { verdict }
+    }
     let policy = attempt.request.options.retryPolicy
     guard let cause = policy.cause(of: outcome) else { return nil }
     if case .failure(let error) = outcome, error.replacements > 0 { call[Self.sent].add(error) }

@@ -2,9 +2,11 @@ public import MartletSemantics
 
 /// Which failed requests are sent again, how many times, and after which delay.
 ///
-/// There are two cases:
+/// There are three cases:
 /// - If a pooled connection was closed, or an HTTP/2 server refused a request without processing it, the request is
 ///   *replaced*: it is sent again at once, up to five times a call. This is on by default.
+/// - If a server answers 421 Misdirected Request (RFC 9110 §15.5.20), the request is sent once more in a call, over a
+///   new connection that is opened for its origin, whatever its method. This is on by default, too.
 /// - After any other failure a request is *retried* after a delay, up to ``limit`` times: not at all by default.
 ///
 /// ```swift
@@ -23,6 +25,11 @@ public import MartletSemantics
 /// ``SessionConfiguration/retryBudget``. An ``Event/resend(_:after:reason:failure:)`` reports each retry and each
 /// replacement, and an ``Event/note(_:)`` each decision against one.
 ///
+/// After a 421, only `SocketTransport` can choose the connection, so requests over others are not sent again. Nor is
+/// one whose `Host` field names another host than its URL, which goes through a forwarding proxy, or whose connection
+/// was opened for that purpose already: the second 421 is the response. The connection that was wrong gets no further
+/// requests.
+///
 /// A transport may also replace a request by itself, within one attempt: `SocketTransport` does so once after a stale
 /// connection, and up to five times if a closing connection did not process the request. Such a replacement is reported
 /// only by an ``Event/note(_:)``. It is not in ``HTTPResponse/history``, and does not count as an attempt or a retry.
@@ -40,7 +47,8 @@ public struct RetryPolicy: Sendable {
   /// default. The delay is never shorter than the backoff.
   public var retryAfterLimit = Duration.seconds(60)
   /// Whether a request is sent again if its pooled connection was closed, or an HTTP/2 server refused it
-  /// without processing it: at once the first time, then after ``backoff``, and five times at most. True by default.
+  /// without processing it: at once the first time, then after ``backoff``, and five times at most. Also whether it is
+  /// sent once more after a 421. True by default.
   public var replacesStaleConnections = true
   /// Returns the random factor of a delay, from 0 to 1: before a retry, and before an event stream reconnects or a
   /// download is resumed. Tests can replace it.
@@ -58,7 +66,7 @@ public struct RetryPolicy: Sendable {
   /// Three retries.
   public static let standard = RetryPolicy(limit: 3)
 
-  /// No retries, and stale connections are not replaced.
+  /// No retries: neither stale nor wrong connections are replaced.
   public static let never: RetryPolicy = {
     var policy = RetryPolicy()
     policy.replacesStaleConnections = false

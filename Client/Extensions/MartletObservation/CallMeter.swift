@@ -15,6 +15,9 @@ import Synchronization
   static let calls = CallMetric(name: "martlet.calls", kind: .counter, help: "Calls that have ended.")
   static let resends = CallMetric(
     name: "martlet.resends", kind: .counter, help: "Requests that were sent again.")
+  static let deprecations = CallMetric(
+    name: "martlet.deprecated_resources", kind: .counter,
+    help: "Resources that their server calls deprecated, or that will end, each counted once.")
   static let messages = CallMetric(
     name: "martlet.websocket.messages", kind: .counter, help: "Messages of WebSockets by their direction.")
   static let responses = CallMetric(
@@ -33,7 +36,7 @@ import Synchronization
     help: "Requests that got a connection which another had used before.")
 
   /// The metrics of calls, in display order.
-  static let ofCalls = [duration, active, calls, resends, responses, messages, limits]
+  static let ofCalls = [duration, active, calls, resends, responses, deprecations, messages, limits]
   /// The metrics of pools.
   static let ofPools = [poolConnections, poolRequests, poolOpened, poolReused]
 }
@@ -69,6 +72,7 @@ import Synchronization
   private let clock: any Clock<Duration>
   private let records = CallLocal<CallRecord?>(nil)
   private let origins: OriginLabels
+  private let deprecated = DeprecatedResources()
   private let report: @Sendable ([Measurement]) -> Void
 
   /// - Parameters:
@@ -95,7 +99,11 @@ import Synchronization
     case .attempt(_, let request): call[records]?.begin(request)
     case .sending: call[records]?.change { $0.isSent = true }
     case .cached(let source): call[records]?.change { $0.source = source }
-    case .response(let head, _): call[records]?.change { $0.status = head.status }
+    case .response(let head, let url):
+      call[records]?.change { $0.status = head.status }
+      if deprecated.add(head, from: url) {
+        report([Measurement(.deprecations, origins.labels(of: Origin(url)))])
+      }
     case .metrics(let metrics): call[records]?.change { $0.metrics = metrics }
     case .message(let message):
       if case .close = message.kind { return }
@@ -168,6 +176,21 @@ extension CallMeter {
         state("active", .poolRequests, pool.active), state("queued", .poolRequests, pool.queued),
         Measurement(.poolOpened, labels, Double(pool.opened)), Measurement(.poolReused, labels, Double(pool.reused)),
       ]
+    }
+  }
+}
+
+/// The resources that were counted as deprecated: at most 1000, or else they are counted anew.
+private final class DeprecatedResources: Sendable {
+  private let counted = Mutex<Set<String>>([])
+
+  /// Returns whether a response says that its resource is deprecated or will end, for the first time.
+  func add(_ head: ResponseHead, from url: URL) -> Bool {
+    guard head.fields.deprecationNotice() != nil, let origin = Origin(url) else { return false }
+    let resource = "\(origin)\(url.path(percentEncoded: true))"
+    return counted.withLock { counted in
+      if counted.count >= 1000 { counted.removeAll() }
+      return counted.insert(resource).inserted
     }
   }
 }

@@ -32,6 +32,19 @@ struct CallMetricsTests {
     }
   }
 
+  @Test func aDeprecatedResourceIsCountedOnce() async throws {
+    let metrics = CallMetrics(clock: clock)
+    let session = session(MockTransport { _ in .text("ok").with("Deprecation", "@1688169599") }, metrics) {
+      $0.cache = nil
+    }
+    for path in ["a", "a?page=2", "b"] {
+      _ = try await session.data(for: HTTPRequest(.get, url("http://a.example/\(path)")))
+    }
+    let counted = try #require(metrics.snapshot()["martlet_deprecated_resources_total"])
+    #expect(counted.sum() == 2)
+    #expect(counted.series.first?["server_address"] == "a.example")
+  }
+
   @Test func attemptsAreMeasuredByTheirLabels() async throws {
     let metrics = CallMetrics(clock: clock)
     let script = ScriptedTransport(

@@ -179,6 +179,7 @@ private struct CallWords {
     case .response(let head, _):
       return [("response: \(head.statusText)", nil, head.status.code >= 400 ? "bad" : nil)]
         + EventWords.offers(of: head).map { ($0, "RFC 7838", nil) }
+        + Self.announcements(of: head)
     case .metrics(let metrics):
       let phases = Phases(metrics, failedWhile: failure).texts
       return [("times: " + phases.joined(separator: ", "), nil, nil)]
@@ -191,6 +192,11 @@ private struct CallWords {
     case .finished(let error): return [ending(error)]
     @unknown default: return [("\(event)", nil, nil)]
     }
+  }
+
+  /// What the server says about the end of the resource.
+  private static func announcements(of head: ResponseHead) -> [Words] {
+    head.fields.deprecationNotice().map { [("the server announces: \($0)", "RFC 9745, RFC 8594", "notice")] } ?? []
   }
 
   private func ending(_ error: HTTPError?) -> Words {

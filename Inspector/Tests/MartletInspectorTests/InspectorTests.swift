@@ -236,6 +236,14 @@ struct InspectorContentTests {
     #expect(details.contains(#""rule":"RFC 9111 §5.2.2.5""#))
   }
 
+  @Test func aDeprecatedResourceIsAnnounced() async throws {
+    let run = try InspectorRun()
+    await run.call(HTTPRequest(.get, origin), ScriptedTransport(.text("a").with("Deprecation", "@1688169599")))
+    let details = try await run.text("/calls/\(try #require(run.ids.first))")
+    #expect(details.contains("the server announces: deprecated as of 2023-06-30T23:59:59Z"))
+    #expect(details.contains(#""rule":"RFC 9745, RFC 8594""#))
+  }
+
   @Test func cookiesThatAreStoredAndRefusedHaveANameAndNoValue() async throws {
     let run = try InspectorRun()
     let good = MockResponse.text("a").with(.setCookie, "good=secret")

@@ -31,6 +31,20 @@ struct StoryTests {
     }.filter { !$0.hasPrefix("* times:") }.joined(separator: "\n")
   }
 
+  @Test func hintsMisdirectionsAndAnnouncementsAreTold() async throws {
+    let server = try LoopbackServer { request in
+      request.connection == 1
+        ? .status(.misdirectedRequest)
+        : .text("ok").with("Deprecation", "@1688169599").preceded(by: 103, fields: ["Link": "</a.css>; rel=preload"])
+    }
+    let result = try await run("get", ":\(server.port)/v1", "--verbose")
+    #expect(result.text == "ok")
+    let story = steady(result.errors.text, server)
+    #expect(story.contains("* again: 421: the connection does not serve this origin, sent again over a new one"))
+    #expect(story.contains("< HTTP/1.1 103 Early Hints\n< Link: </a.css>; rel=preload"))
+    #expect(story.contains("* the server announces: deprecated as of 2023-06-30T23:59:59Z"))
+  }
+
   @Test func redirectsAndCookiesAreToldWithoutSecrets() async throws {
     let server = try service()
     let result = try await run("get", ":\(server.port)/old", "--verbose")

@@ -76,7 +76,7 @@ final class Story: EventListener {
       let unreported = call.sending.map { sent(text.request($0)) } ?? []  // its transport reports no written head
       return (call.wasSent ? unreported : ["* answered without the network"])
         + text.response(head).lines.map { "< \($0)" }
-        + (EventWords.cookies(set: head) + EventWords.offers(of: head)).map { "* \($0)" }
+        + (EventWords.cookies(set: head) + EventWords.offers(of: head) + announcements(of: head)).map { "* \($0)" }
     case .metrics(let metrics): return ["* \(phases(metrics))"]
     case .resend, .cookieRefused, .cached, .limit, .note, .message: return ["* \(event)".printable]
     case .progress(let progress):
@@ -86,6 +86,11 @@ final class Story: EventListener {
     case .finished(let error): return [ending(call, error)]
     @unknown default: return ["* \(event)".printable]
     }
+  }
+
+  /// What the server says about the end of the resource.
+  private static func announcements(of head: ResponseHead) -> [String] {
+    head.fields.deprecationNotice().map { ["the server announces: \($0)"] } ?? []
   }
 
   private static func sent(_ head: String) -> [String] { head.lines.map { "> \($0)" } }

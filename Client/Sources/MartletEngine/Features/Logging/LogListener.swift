@@ -13,7 +13,7 @@ import Synchronization
 /// | the head that is sent, the head of a response, what the transport measured; a message of a WebSocket | trace |
 /// | an attempt begins; an informational response; why a request is sent again, or why not; a refused cookie; the response comes from the cache; a request waits because of a limit | debug |
 /// | a response below 500; a call that was cancelled, or whose body was cancelled | info |
-/// | a circuit breaker opens or closes; a server wants no more requests | notice |
+/// | a circuit breaker opens or closes; a server wants no more requests; a resource is deprecated or will end (``DeprecationNotice``), once for an origin and a path | notice |
 /// | a response of 500 and above | warning |
 /// | a call that failed | error |
 ///
@@ -39,6 +39,7 @@ public struct LogListener: EventListener {
   private let redaction: Redaction
   private let clock: any Clock<Duration>
   private let summaries = CallLocal<KeptSummary?>(nil)
+  private let deprecations = DeprecationMemory()
 
   /// Makes a listener.
   ///
@@ -65,9 +66,12 @@ public struct LogListener: EventListener {
       log(.debug, call, EventWords.attempt(number, request, redaction))
     case .sending(let head):
       log(.trace, call, "sending: \(head.method) \(redaction.redacted(head.url)), \(shown(head.fields))")
-    case .response(let head, _):
+    case .response(let head, let url):
       log(.trace, call, "response: \(head.statusText), \(shown(head.fields))")
       for offer in EventWords.offers(of: head) { log(.trace, call, offer) }
+      if let notice = deprecations.newNotice(of: head, from: url) {
+        log(.notice, call, EventWords.deprecation(notice, of: url, redaction))
+      }
     case .metrics: log(.trace, call, "\(event)")
     case .message(let message): log(.trace, call, shown(message))
     case .informational(let head): log(.debug, call, head.statusText)

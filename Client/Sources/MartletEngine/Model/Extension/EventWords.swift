@@ -58,6 +58,13 @@
     return ["this origin offers \(names.joined(separator: ", ")) (Alt-Svc), which is not used".printable]
   }
 
+  /// What a server says about the end of a resource, and where people can read more.
+  static func deprecation(_ notice: DeprecationNotice, of url: URL, _ redaction: Redaction) -> String {
+    let pages = notice.links.compactMap { $0.url(relativeTo: url) }.map { redaction.redacted($0) }
+    let more = pages.isEmpty ? "" : "; see " + pages.prefix(4).joined(separator: " and ")
+    return "\(redaction.redacted(url)), says its server: \(notice)\(more)".printable
+  }
+
   /// When and why a request is sent again.
   static func resend(after delay: Duration, because reason: String) -> String {
     delay > .zero ? "again in \(Quantity.text(delay)): \(reason)" : "again: \(reason)"

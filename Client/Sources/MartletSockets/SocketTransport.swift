@@ -271,6 +271,8 @@ extension SocketTransport {
   @inline(never)
   private func response(to request: HTTPRequest, _ head: ResponseHead, from begun: Begun) -> HTTPResponse {
     var response = HTTPResponse(to: request, networkHead: head, from: begun.source)
+    let informational = begun.source.informationalHeads
+    if !informational.isEmpty { response.informationalHeads = informational }
     if request.isUpgraded(by: head) { response.stream = begun.stream }
     return response
   }

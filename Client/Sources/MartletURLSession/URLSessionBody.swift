@@ -38,6 +38,7 @@ final class URLSessionBody: BodySource {
   private let options: RequestOptions
   private let call: Call
   private let state = Mutex(State.running(early: []))
+  private let informational = Mutex<[ResponseHead]>([])
 
   fileprivate enum State {
     /// The transfer is running; these chunks came before the head.
@@ -61,7 +62,9 @@ final class URLSessionBody: BodySource {
   func head() async throws -> ResponseHead {
     while true {
       switch try await signal(within: options.responseTimeout, else: .responseTimeout) {
-      case .informational(let head): call.emit(.informational(head))
+      case .informational(let head):
+        call.emit(.informational(head))
+        if head.status != .continue { informational.withLock { $0.append(head) } }
       case .head(let head):
         try check(head)
         return head
@@ -73,6 +76,9 @@ final class URLSessionBody: BodySource {
       }
     }
   }
+
+  /// The informational responses that a response keeps.
+  var informationalHeads: [ResponseHead] { informational.withLock { $0 } }
 
   func next() async throws -> Data? {
     let (early, isAtEnd) = try state.withLock { state in (try state.takeEarly(), state.isAtEnd) }

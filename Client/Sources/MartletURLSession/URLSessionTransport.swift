@@ -89,6 +89,7 @@ public struct URLSessionTransport: Transport {
     let body = URLSessionBody(outgoing, options: request.options, on: owner, in: call)
     let head = try await body.head()
     var response = HTTPResponse(to: request, networkHead: head, from: body)
+    response.informationalHeads = body.informationalHeads
     guard response.body.length != 0, head.fields.contains(.contentEncoding) else { return response }
     // URLSession decodes all content codings that it supports, regardless of the request
     response.fields.remove(.contentEncoding)

@@ -139,7 +139,7 @@ extension LoopTransfer {
 
   /// Takes the lines of an informational head.
   func receive(informational lines: [UInt8], status: Int) {
-    if exchange.settings.events.contains(.informational) { add(.informational(lines)) }
+    if status != 100 || exchange.settings.events.contains(.informational) { add(.informational(lines)) }
     guard status == 100 else { return }
     isContinued = true
     releaseBody()

@@ -13,6 +13,9 @@ final class ResponseReader: EndAwareBody, FailableWait, DeadlineAware {
   private let state: Mutex<State>
   /// The latest metrics from the loop thread, until they are reported; nil if no listener receives them.
   private let measured = Mutex<Measured?>(nil)
+  /// The informational responses before the head.
+  private let informational = Mutex<[ResponseHead]>([])
+  private let hasInformational = Atomic(false)
   /// True: its waits end at the deadline.
   var endsAtDeadline: Bool { true }
 
@@ -54,7 +57,7 @@ final class ResponseReader: EndAwareBody, FailableWait, DeadlineAware {
     producer = exchange.produceUpload(from: body)
   }
 
-  /// Returns the final response's head. Informational responses before it become events.
+  /// Returns the final response's head. Informational responses before it become events, and are kept.
   ///
   /// - Throws: the error of the request.
   func head() async throws -> ResponseHead {
@@ -67,12 +70,24 @@ final class ResponseReader: EndAwareBody, FailableWait, DeadlineAware {
   private func finalHead(_ signal: ResponseSignal) throws -> ResponseHead? {
     switch signal {
     case .written(let lines): call.emit(.written(WrittenHead(lines: lines)))
-    case .informational(let lines): call.emit(.informational(ResponseHead(lines: lines)))
+    case .informational(let lines): keepInformational(ResponseHead(lines: lines))
     case .head(let lines), .whole(let lines, _, _): return ResponseHead(lines: lines)
     case .end: throw HTTPError(.protocolViolation, "the response has no head", phase: .waiting)
     default: break
     }
     return nil
+  }
+
+  private func keepInformational(_ head: ResponseHead) {
+    call.emit(.informational(head))
+    guard head.status != .continue else { return }
+    informational.withLock { $0.append(head) }
+    hasInformational.store(true, ordering: .relaxed)
+  }
+
+  /// The informational responses that a response keeps; there are usually none, which needs no lock.
+  var informationalHeads: [ResponseHead] {
+    hasInformational.load(ordering: .relaxed) ? informational.withLock { $0 } : []
   }
 
   /// Returns the next bytes of the response's body; nil at its end.
@@ -147,6 +162,7 @@ final class ResponseReader: EndAwareBody, FailableWait, DeadlineAware {
     switch signal {
     case .sent(let count): call.emit(.progress(Event.Progress(.sent, completed: count, total: exchange.bodyLength)))
     case .note(let note): call.emit(.note(note))
+    case .misdirected: call.noteMisdirection()
     case .end(let trailers): finish(.ended(HTTPFields(lines: trailers[...])))
     case .whole(_, let data, let trailers): finish(.received(data, trailers: trailers))
     case .failed(let error):
@@ -162,7 +178,6 @@ final class ResponseReader: EndAwareBody, FailableWait, DeadlineAware {
     // If a response was received at once, its metrics follow after it was read.
     if case .received = end {} else { reportMetrics() }
     state.withLock { state in
-    case .misdirected: call.noteMisdirection()
       if case .stopped = state, case .received = end { return }
       state = end
     }

@@ -165,8 +165,10 @@ struct CachingTransport: Transport, DeadlineAware {
   ) -> HTTPResponse {
     transaction.call.emit(.cached(source))
     transaction.count { $0.add(source) }
-    return HTTPResponse(
+    var response = HTTPResponse(
       url: transaction.request.url, head: answer.head, body: body, networkHead: received?.networkHead, from: source)
+    if let received { response.informationalHeads = received.informationalHeads }
+    return response
   }
 
   /// Validates a stale response in the background (RFC 5861 §3). An entry is validated once at a time.

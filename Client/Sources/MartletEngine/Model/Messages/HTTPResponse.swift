@@ -42,6 +42,22 @@ public struct HTTPResponse: Sendable {
     get { content.value.history }
     set { content.value.history = newValue }
   }
+  /// The informational responses before this one, such as 103 Early Hints (RFC 8297), in order; usually empty. They are
+  /// those of the last attempt, without 100 Continue.
+  ///
+  /// ```swift
+  /// let hints = response.informationalHeads.flatMap(\.fields.links)
+  /// ```
+  ///
+  /// A 103 announces fields that the server will probably send, most often `Link`. Its fields are never merged into
+  /// ``head``, because the server may change its mind. Nothing that it names is loaded. A transfer with more than 100
+  /// informational responses fails, and their fields count towards ``RequestOptions/headLimit``. To get one before the
+  /// final response, listen to ``Event/informational(_:)``. A stored response has none of its own; one that the origin
+  /// has confirmed has those of the confirmation.
+  public var informationalHeads: [ResponseHead] {
+    get { content.value.informationalHeads }
+    set { content.value.informationalHeads = newValue }
+  }
   /// The raw connection after an upgrade or CONNECT, as bytes; nil for an ordinary response, and over transports other
   /// than sockets.
   @_spi(Transports) public var stream: (any DuplexStream)? {
@@ -128,6 +144,7 @@ private struct Parts: Sendable {
   var stream: (any DuplexStream)?
   var messages: (any MessageChannel)?
   var history: [AttemptRecord] = []
+  var informationalHeads: [ResponseHead] = []
   var sentCookies: HTTPFields?
 
   init(

@@ -40,6 +40,26 @@ struct SecuredServerTests {
     try await until { !FileManager.default.fileExists(atPath: file) }
   }
 
+  @Test func theSecretsOfARunAreWrittenForTheVariableAndTheRunSaysSo() async throws {
+    let server = try LoopbackServer(tls: .selfSigned) { _ in .text("secret") }
+    let authority = try #require(server.authority?.file.path)
+    let address = server.url.absoluteString
+    let plain = try await run("get", address, "--ca", authority)
+    #expect(plain.text == "secret" && plain.errors.text.isEmpty)
+
+    let logging = try TestRun(environment: ["SSLKEYLOGFILE": "keys.log"])
+    let logged = try await logging("get", address, "--ca", authority, "--quiet")
+    #expect(logged.code == .success)
+    #expect(logged.errors.text.contains("warning: SSLKEYLOGFILE is set"))
+    #expect(try logging.text(of: "keys.log").contains("CLIENT_TRAFFIC_SECRET_0 "))
+    #expect(try logging.permissions(of: logging.folder.file("keys.log")) == 0o600)
+
+    let refused = try await TestRun(environment: ["SSLKEYLOGFILE": "/no/such/keys.log"])(
+      "get", address, "--ca", authority)
+    #expect(refused.code == .tls)
+    #expect(refused.errors.text.contains("tls.keyLog: '/no/such/keys.log' cannot be written"))
+  }
+
   @Test func aNameThatNoCertificateCanHaveIsAUsageError() async throws {
     let result = try await run("serve", "pub", "--tls", "--port", "0", "--host", "a b")
     #expect(result.code == .failure)

@@ -7,12 +7,14 @@ import Synchronization
 struct ConnectionSecurity: Sendable {
   /// For origins, with the settings of the transport.
   let own: TLSIdentity
-  /// For proxies: the system's authorities.
+  /// For proxies: the system's authorities, and the key log.
   let ofProxies: TLSIdentity
 
   init(_ configuration: ConnectionConfiguration) {
     own = TLSIdentity(configuration.tls, within: configuration.connectTimeout)
-    ofProxies = TLSIdentity(TLSSettings(), within: configuration.connectTimeout)
+    var proxies = TLSSettings()
+    proxies.keyLog = configuration.tls.keyLog
+    ofProxies = TLSIdentity(proxies, within: configuration.connectTimeout)
   }
 }
 

@@ -17,6 +17,8 @@ final class TLSContext: @unchecked Sendable {
   let authorities: String
   let hasClientCertificate: Bool
   let refusedChains: RefusedChains
+  /// Gets the secrets of the sessions; nil, as usual, to keep them secret.
+  let keyLog: KeyLogFile?
   let resumable = ResumableSessions()
 
   /// What happens if the server's chain, its validity or its name is refused.
@@ -33,7 +35,7 @@ final class TLSContext: @unchecked Sendable {
   ///
   /// It reads files and may decrypt a key, so it must not run on a loop's thread.
   ///
-  /// - Throws: ``HTTPError/Kind/tlsFailed`` for authorities that cannot be read,
+  /// - Throws: ``HTTPError/Kind/tlsFailed`` for authorities that cannot be read and a key log that cannot be written,
   ///   ``HTTPError/Kind/badClientCertificate`` and ``HTTPError/Kind/badClientCertificatePassword``.
   init(_ settings: TLSSettings, refusedChains: RefusedChains = .fail, system: SystemAuthorities = .current)
     throws(HTTPError)
@@ -42,6 +44,7 @@ final class TLSContext: @unchecked Sendable {
     let sources = TrustSources(settings, system: system)
     let store = try TrustStore.shared(sources)
     let identity: ClientIdentity? = if let own = settings.clientCertificate { try ClientIdentity(own) } else { nil }
+    keyLog = if let file = settings.keyLog { try KeyLogFile(file) } else { nil }
     guard let raw = SSL_CTX_new(TLS_client_method()) else {
       throw HTTPError(.tlsFailed, "TLS cannot be prepared: \(TLSFailure.takeReasons())", phase: .preparing)
     }
@@ -66,6 +69,7 @@ final class TLSContext: @unchecked Sendable {
     SSL_CTX_set_cert_verify_callback(raw, { context, _ in TLSSession.verify(context) }, nil)
     SSL_CTX_set_cert_cb(raw, { ssl, _ in TLSSession.answerCertificateRequest(ssl) }, nil)
     SSL_CTX_sess_set_new_cb(raw) { session, resumable in TLSSession.keep(resumable, of: session) }
+    if keyLog != nil { SSL_CTX_set_keylog_callback(raw) { ssl, line in TLSSession.log(line, of: ssl) } }
     try identity?.install(in: raw)
   }
 }

@@ -328,6 +328,12 @@ extension TLSSession {
     return 1
   }
 
+  /// Writes a line with a secret of a session to the key log of its context.
+  static func log(_ line: UnsafePointer<CChar>?, of ssl: OpaquePointer?) {
+    guard let line, let ssl, let data = SSL_get_ex_data(ssl, 0) else { return }
+    Unmanaged<TLSSession>.fromOpaque(data)._withUnsafeGuaranteedRef { $0.context.keyLog?.append(line) }
+  }
+
   private func keep(_ ticket: ResumableSession) {
     // A session is resumed without verification, so only sessions of trusted servers are kept.
     if case .open = state, trustFailure == nil {

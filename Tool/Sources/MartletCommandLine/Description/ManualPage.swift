@@ -38,6 +38,11 @@ enum ManualPage {
     ("XDG_CONFIG_HOME", "the folder of martlet/sessions and martlet/config.json; $HOME/.config by default"),
     ("http_proxy, https_proxy, all_proxy, no_proxy", "the proxy, if --proxy is not given"),
     ("SSL_CERT_FILE, SSL_CERT_DIR", "the certificates of authorities that are trusted, in place of the system's"),
+    (
+      "SSLKEYLOGFILE",
+      "a file that gets the secrets of TLS connections, with which other programs such as Wireshark decrypt a recording "
+        + "of the traffic; each run says so on standard error"
+    ),
   ]
 
   private static func options(_ groups: [OptionGroup]) -> String {

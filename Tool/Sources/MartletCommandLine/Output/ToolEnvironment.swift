@@ -44,6 +44,9 @@ struct ToolEnvironment: Sendable {
     return URL(filePath: home).appending(components: ".config", "martlet")
   }
 
+  /// The file for the secrets of TLS connections; nil if the user wants none.
+  var keyLog: URL? { variables["SSLKEYLOGFILE"].flatMap { $0.isEmpty ? nil : file($0) } }
+
   /// The file for a path on the command line.
   func file(_ path: String) -> URL { URL(filePath: path, relativeTo: folder).absoluteURL }
 

@@ -28,6 +28,7 @@ struct ConnectionFlags {
   private func tls() throws(UsageError) -> TLSSettings {
     var tls = TLSSettings()
     tls.additionalAuthorities = try file(.ca)
+    tls.keyLog = environment.keyLog
     if arguments.value(.ssl) == "tls1.3" { tls.minimumVersion = .v1_3 }
     tls.pinnedPublicKeys = try arguments.all(.pin).map { text throws(UsageError) in
       let pin = text.hasPrefix("sha256//") ? String(text.dropFirst(8)) : text

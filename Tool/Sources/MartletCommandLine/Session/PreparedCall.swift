@@ -59,6 +59,7 @@ struct PreparedCall: Sendable {
   ) throws -> any Transport {
     if let path = arguments.value(.replay) { return try ReplayTransport(file: environment.file(path)) }
     explainVerification(arguments, environment)
+    warnOfKeyLog(environment)
     var connection = try ConnectionFlags(arguments, environment).configuration(for: url)
     if let strict, let accepts = connection.tls.acceptsRefusedServer {
       // RFC 6797 §8.4: nobody can accept a certificate of such a host.
@@ -70,6 +71,13 @@ struct PreparedCall: Sendable {
     return SocketTransport(
       connection,
       options: try AddressFlags(arguments, environment).options())
+  }
+
+  /// Says, even with `--quiet`, that others can decrypt what is sent.
+  private static func warnOfKeyLog(_ environment: ToolEnvironment) {
+    guard let file = environment.keyLog else { return }
+    environment.report(
+      "martlet: warning: SSLKEYLOGFILE is set: who can read '\(file.path)' can decrypt this run's TLS connections")
   }
 
   /// Says what HTTPie's `--verify` means here, because a file does not replace the system's authorities.

@@ -107,6 +107,7 @@ public struct ConnectionConfiguration: Sendable {
     case clientCertificate = "tls.clientCertificate"
     case serverTrustCheck = "tls.serverTrustCheck"
     case originSettings = "tls.originSettings"
+    case keyLog = "tls.keyLog"
     case proxy, versions, connectTimeout, poolTimeout, connectionLimitPerHost, webSocketLimitPerHost, connectionLimit,
       idleConnectionLimit, idleLifetime, connectionLifetime
     case decompresses, readAhead, addressPolicy, serviceClass
@@ -124,6 +125,7 @@ public struct ConnectionConfiguration: Sendable {
       case .clientCertificate: tls.clientCertificate != nil
       case .serverTrustCheck: tls.serverTrustCheck != nil
       case .originSettings: tls.originSettings != nil
+      case .keyLog: tls.keyLog != nil
       case .proxy: !proxy.isEnvironment
       case .versions: versions != unchanged.versions
       case .connectTimeout: connectTimeout != unchanged.connectTimeout

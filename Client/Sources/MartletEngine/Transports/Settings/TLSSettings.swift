@@ -55,6 +55,21 @@ public struct TLSSettings: Sendable {
   /// Called with the server's certificates before anything is sent to it. It can refuse a server, but cannot accept one
   /// that the system refuses. nil by default. See ``ServerTrust/Check``.
   public var serverTrustCheck: ServerTrust.Check?
+  /// A file to which the secrets of all connections are appended, for Wireshark and other tools that then decrypt a
+  /// recording of the traffic. **Everyone who can read it can read the traffic**, so it is for debugging only. nil, the
+  /// default, for none. For the transport over sockets only: the other transports refuse it.
+  ///
+  /// ```swift
+  /// connection.tls.keyLog = URL(filePath: "/home/anna/keys.log")
+  /// ```
+  ///
+  /// Each secret is a line of the format that browsers write (`SSLKEYLOGFILE`, draft-ietf-tls-keylogfile). The file is
+  /// made with permissions for its owner only, and an existing file gets these permissions; one of another user is
+  /// refused with ``HTTPError/Kind/tlsFailed``, as is one that cannot be written. A device or a named pipe may take its
+  /// place. A line that cannot be written, because the disk is full, is lost, and the connection works.
+  ///
+  /// The library never reads the variable `SSLKEYLOGFILE` of the environment. The tool `martlet` does, and says so.
+  public var keyLog: URL?
   /// Called in place of ``serverTrustCheck`` if the system refuses the server's certificates: returns whether to use
   /// the server anyway. For development only, and for the transport over sockets only. nil by default.
   ///

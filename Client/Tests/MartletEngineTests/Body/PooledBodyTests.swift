@@ -34,7 +34,7 @@ struct PooledBodyTests {
   }
 
   private func coded(_ content: Data, pieces: Int) async throws -> [Data] {
-    let source = DeflateSource(
+    let source = CompressedSource(
       Chunks(stride(from: 0, to: content.count, by: pieces).map { content.dropFirst($0).prefix(pieces) }),
       coding: .gzip, chunks: pool)
     return try await all(source)

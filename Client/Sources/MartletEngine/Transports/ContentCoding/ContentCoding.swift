@@ -1,18 +1,17 @@
 import MartletSemantics
 import Synchronization
 
-#if canImport(CZlib)
-import CZlib
-#else
-import zlib
-#endif
-
 /// A content coding for the body of a request (RFC 9110 §8.4.1).
 @nonexhaustive public enum ContentCoding: String, Sendable, Hashable {
   /// gzip (RFC 1952), the most widely supported coding.
   case gzip
   /// The zlib format of RFC 1950 (RFC 9110 §8.4.1.2), not raw deflate.
   case deflate
+  #if canImport(CZstd)
+  /// Zstandard (RFC 8878), faster and smaller than gzip, for servers that are known to support it. Windows have at most
+  /// 8 MiB, as recipients may require (RFC 9659 §3). Linux only: Apple's platforms do not have the library.
+  case zstd
+  #endif
 }
 
 extension RequestBody {
@@ -32,7 +31,7 @@ extension RequestBody {
     fields.append(coding.rawValue, for: .contentEncoding)
     let open: @Sendable () async throws -> OpenBody = { [self] in
       let plain = try await self.open()
-      let source = DeflateSource(plain.source, coding: coding)
+      let source = CompressedSource(plain.source, coding: coding)
       guard singleUses.isEmpty, !hasTrailers, let length = plain.length, length <= Self.measuredSizeLimit else {
         return OpenBody(source: source, length: nil)
       }
@@ -48,14 +47,14 @@ extension RequestBody {
   private static let measuredSizeLimit: Int64 = 64 << 10
 }
 
-/// A source that compresses another one while it is read, with memory for one chunk and zlib's window.
-final class DeflateSource: BodySource {
+/// A source that compresses another one while it is read, with memory for one chunk and the coding's window.
+final class CompressedSource: BodySource {
   private let base: any BodySource
-  private let stream: Mutex<DeflateStream>
+  private let stream: Mutex<CompressedStream>
 
   init(_ base: any BodySource, coding: ContentCoding, chunks: ChunkPool = .shared) {
     self.base = base
-    stream = Mutex(DeflateStream(coding, chunks))
+    stream = Mutex(CompressedStream(coding, chunks))
   }
 
   func next() async throws -> Data? {
@@ -76,10 +75,9 @@ final class DeflateSource: BodySource {
   }
 }
 
-/// A zlib stream, which must not move in memory: zlib keeps its address.
-private struct DeflateStream: ~Copyable {
-  private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
-  private let status: Int32
+/// The state of a body that is being compressed.
+private struct CompressedStream: ~Copyable {
+  private let encoder: (any ContentEncoder)?
   private let chunks: ChunkPool
   /// The bytes that are not compressed yet.
   private var input = Data()
@@ -92,12 +90,7 @@ private struct DeflateStream: ~Copyable {
 
   init(_ coding: ContentCoding, _ chunks: ChunkPool) {
     self.chunks = chunks
-    stream.initialize(to: z_stream())
-    // 15 is the largest window; 16 more selects gzip's header and trailer instead of zlib's.
-    let windowBits: Int32 = coding == .gzip ? 15 + 16 : 15
-    status = deflateInit2_(
-      stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, windowBits, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION,
-      Int32(MemoryLayout<z_stream>.size))
+    encoder = coding.makeEncoder()
   }
 
   /// Adds bytes after the earlier ones, which are all compressed; nil if no more follow.
@@ -108,36 +101,26 @@ private struct DeflateStream: ~Copyable {
   /// Returns the next compressed bytes; nil if more input is needed, or at the end.
   mutating func next() throws(HTTPError) -> Data? {
     guard !isFinished, mayHoldMore || isEnding || !input.isEmpty else { return nil }
-    guard status == Z_OK, let chunk = Chunk(of: chunks) else {
-      throw HTTPError(.other, "there is no memory to compress the request's body (\(status))", phase: .preparing)
+    guard let encoder, let chunk = Chunk(of: chunks) else {
+      throw HTTPError(.other, "there is no memory to compress the request's body", phase: .preparing)
     }
     repeat {
-      let produced = step(into: chunk.room)
+      let produced = try step(of: encoder, into: chunk.room)
       if produced > 0 { return chunk.data(produced) }
     } while !input.isEmpty
     return nil
   }
 
   /// Compresses until the input is consumed or the output full. Returns the number of compressed bytes.
-  private mutating func step(into output: UnsafeMutableRawBufferPointer) -> Int {
-    let flush = isEnding ? Z_FINISH : Z_NO_FLUSH
-    let consumed = input.withUnsafeBytes { input in
-      let count = min(input.count, 1 << 30)  // zlib counts in 32 bits
-      stream.pointee.next_in = UnsafeMutablePointer(mutating: input.baseAddress?.assumingMemoryBound(to: UInt8.self))
-      stream.pointee.avail_in = UInt32(count)
-      stream.pointee.next_out = output.baseAddress?.assumingMemoryBound(to: UInt8.self)
-      stream.pointee.avail_out = UInt32(output.count)
-      isFinished = deflate(stream, flush) == Z_STREAM_END  // cannot fail on an initialized stream (zlib.h)
-      stream.pointee.next_in = nil
-      return count - Int(stream.pointee.avail_in)
+  private mutating func step(
+    of encoder: any ContentEncoder, into output: UnsafeMutableRawBufferPointer
+  ) throws(HTTPError) -> Int {
+    guard let step = input.withUnsafeBytes({ encoder.encode($0, into: output, isLast: isEnding) }) else {
+      throw HTTPError(.other, "the request's body cannot be compressed", phase: .preparing)
     }
-    input = input.dropFirst(consumed)
-    mayHoldMore = stream.pointee.avail_out == 0
-    return output.count - Int(stream.pointee.avail_out)
-  }
-
-  deinit {
-    deflateEnd(stream)
-    stream.deallocate()
+    isFinished = step.isAtEnd
+    input = input.dropFirst(step.consumed)
+    mayHoldMore = step.produced == output.count
+    return step.produced
   }
 }

@@ -19,6 +19,7 @@ import Synchronization
 /// | `martlet.calls.active` | `Meter` | – |
 /// | `martlet.calls` | `Counter` | `result`: `success`, or the kind of the error |
 /// | `martlet.resends` | `Counter` | host, port and scheme: redirects, retries, challenges |
+/// | `martlet.deprecated_resources` | `Counter` | host, port and scheme: resources with `Deprecation` or `Sunset`, each counted once |
 /// | `martlet.responses` | `Counter` | `source`: `network`, `cache`, `revalidated`, `stale`, `offline` |
 /// | `martlet.websocket.messages` | `Counter` | `direction`: `sent`, `received` |
 /// | `martlet.limits` | `Counter` | `event`; host, port and scheme |

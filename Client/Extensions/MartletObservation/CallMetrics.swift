@@ -19,7 +19,7 @@ import Synchronization
 /// | `martlet_calls_total` | counter | `result`: `success`, or the kind of the error |
 /// | `martlet_resends_total` | counter | host and port: redirects, retries, challenges |
 /// | `martlet_responses_total` | counter | `source`: `network`, `cache`, `revalidated`, `stale`, `offline` |
-/// | `martlet_deprecated_resources_total` | counter | host and port: resources with `Deprecation` or `Sunset`, each counted once (``DeprecationNotice``) |
+/// | `martlet_deprecated_resources_total` | counter | host and port: resources with `Deprecation` or `Sunset`, each counted once (``Martlet/DeprecationNotice``) |
 /// | `martlet_websocket_messages_total` | counter | `direction`: `sent`, `received` |
 /// | `martlet_limits_total` | counter | `event`: `queued`, `throttled`, `paused`, `circuit_open` …, `hedged_first` or `_second`, which answered; host and port |
 /// | `martlet_pool_connections`, `martlet_pool_requests` | gauge | `state`; host and port |

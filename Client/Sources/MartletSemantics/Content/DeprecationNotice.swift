@@ -51,15 +51,18 @@ public struct DeprecationNotice: Sendable, Hashable, CustomStringConvertible {
     let date: Date?
   }
 
+  /// The years 1 to 9999, which every parser of dates has to support (RFC 9651 §3.3.7). No other year makes sense.
+  private static let years: ClosedRange<Int64> = -62_135_596_800...253_402_300_799
+
   /// Parses the field: a structured item that is a date (RFC 9745 §2.1). Servers also send the forms of earlier drafts,
   /// which were `true` and a date of HTTP. Any other value is ignored, as is a repeated field.
   private static func deprecation(_ lines: [String], now: Date) -> Deprecation? {
     guard lines.count == 1, let text = lines.first.map({ ASCII.trimmed($0) }) else { return nil }
     if ASCII.equalIgnoringCase(text, "true") { return Deprecation(date: nil) }
     if let date = HTTPDate.parse(text, now: now) { return Deprecation(date: date) }
-    guard let item = try? StructuredField.Item(parsing: String(text)), case .date(let seconds) = item.value else {
-      return nil
-    }
+    guard let item = try? StructuredField.Item(parsing: String(text)), case .date(let seconds) = item.value,
+      years.contains(seconds)
+    else { return nil }
     return Deprecation(date: Date(timeIntervalSince1970: TimeInterval(seconds)))
   }
 

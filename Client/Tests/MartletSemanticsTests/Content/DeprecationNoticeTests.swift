@@ -15,6 +15,9 @@ struct DeprecationNoticeTests {
       // §2.1: the date may be in the future
       ("@4102444800", "deprecated as of 2100-01-01T00:00:00Z"), ("@-1", "deprecated as of 1969-12-31T23:59:59Z"),
       (" @0 ", "deprecated as of 1970-01-01T00:00:00Z"),
+      // RFC 9651 §3.3.7: the years 1 to 9999
+      ("@-62135596800", "deprecated as of 0001-01-01T00:00:00Z"), ("@-62135596801", nil),
+      ("@253402300799", "deprecated as of 9999-12-31T23:59:59Z"), ("@253402300800", nil), ("@999999999999999", nil),
       // the forms of its drafts, which servers still send
       ("true", "deprecated"), ("True", "deprecated"),
       ("Sun, 11 Nov 2018 23:59:59 GMT", "deprecated as of 2018-11-11T23:59:59Z"),

@@ -72,7 +72,7 @@ import Synchronization
   private let clock: any Clock<Duration>
   private let records = CallLocal<CallRecord?>(nil)
   private let origins: OriginLabels
-  private let deprecated = DeprecatedResources()
+  private let deprecations = DeprecationMemory()
   private let report: @Sendable ([Measurement]) -> Void
 
   /// - Parameters:
@@ -101,7 +101,7 @@ import Synchronization
     case .cached(let source): call[records]?.change { $0.source = source }
     case .response(let head, let url):
       call[records]?.change { $0.status = head.status }
-      if deprecated.add(head, from: url) {
+      if deprecations.newNotice(of: head, from: url) != nil {
         report([Measurement(.deprecations, origins.labels(of: Origin(url)))])
       }
     case .metrics(let metrics): call[records]?.change { $0.metrics = metrics }
@@ -176,21 +176,6 @@ extension CallMeter {
         state("active", .poolRequests, pool.active), state("queued", .poolRequests, pool.queued),
         Measurement(.poolOpened, labels, Double(pool.opened)), Measurement(.poolReused, labels, Double(pool.reused)),
       ]
-    }
-  }
-}
-
-/// The resources that were counted as deprecated: at most 1000, or else they are counted anew.
-private final class DeprecatedResources: Sendable {
-  private let counted = Mutex<Set<String>>([])
-
-  /// Returns whether a response says that its resource is deprecated or will end, for the first time.
-  func add(_ head: ResponseHead, from url: URL) -> Bool {
-    guard head.fields.deprecationNotice() != nil, let origin = Origin(url) else { return false }
-    let resource = "\(origin)\(url.path(percentEncoded: true))"
-    return counted.withLock { counted in
-      if counted.count >= 1000 { counted.removeAll() }
-      return counted.insert(resource).inserted
     }
   }
 }

@@ -64,7 +64,7 @@ final class URLSessionBody: BodySource {
       switch try await signal(within: options.responseTimeout, else: .responseTimeout) {
       case .informational(let head):
         call.emit(.informational(head))
-        if head.status != .continue { informational.withLock { $0.append(head) } }
+        if head.status != .continue { keep(head) }
       case .head(let head):
         try check(head)
         return head
@@ -75,6 +75,11 @@ final class URLSessionBody: BodySource {
       default: continue
       }
     }
+  }
+
+  /// Keeps as many as a response over sockets may have.
+  private func keep(_ head: ResponseHead) {
+    informational.withLock { if $0.count < ResponseHeadReader.informationalLimit { $0.append(head) } }
   }
 
   /// The informational responses that a response keeps.

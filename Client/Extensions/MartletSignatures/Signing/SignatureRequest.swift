@@ -7,9 +7,12 @@ public import MartletSemantics
 ///
 /// ```swift
 /// for wanted in try SignatureRequest.all(in: response.fields) where wanted.tag == "app-123" {
-///   request.options.interceptors = [try RequestSigner(answering: wanted, with: key, for: .origin(of: request.url))]
+///   let signer = try RequestSigner(answering: wanted, with: key, for: .origin(of: request.url))
+///   request.options.interceptors.append(signer)
 /// }
 /// ```
+///
+/// A server accepts a nonce once, so a request that is sent again with the same one is refused: ask anew.
 ///
 /// A client asks for a signed response with ``fields(for:)``.
 ///

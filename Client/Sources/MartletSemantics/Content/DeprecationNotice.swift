@@ -31,7 +31,7 @@ public struct DeprecationNotice: Sendable, Hashable, CustomStringConvertible {
     var parts: [String] = []
     if isDeprecated { parts.append("deprecated" + (deprecation.map { " as of \(Self.text($0))" } ?? "")) }
     if let sunset { parts.append("may stop responding after \(Self.text(sunset))") }
-    if contradictsItself { parts.append("which contradict each other") }
+    if contradictsItself { parts.append("these dates contradict each other") }
     return parts.joined(separator: ", ")
   }
 

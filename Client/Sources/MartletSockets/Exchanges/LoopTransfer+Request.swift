@@ -120,6 +120,7 @@ extension LoopTransfer {
   /// one that is connected to, or if this one was opened for that purpose.
   func receiveMisdirection() {
     guard let connection, case .origin = key.end, exchange.upgrade == nil, !connection.replacesWrongOne,
+      exchange.message.request.options.retryPolicy.replacesStaleConnections,
       exchange.message.request.fields[.host].map({ $0 == exchange.peer }) ?? true
     else { return }
     transport.pool.drain(connection)

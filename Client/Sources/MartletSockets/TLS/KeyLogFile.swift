@@ -36,17 +36,18 @@ final class KeyLogFile: Sendable {
     let bytes = Array((String(cString: line) + "\n").utf8)
     var rest = bytes[...]
     while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
-      if count < 0, errno == EINTR { continue }
+      let (count, code) = rest.withUnsafeBytes { PipeSignal.write(descriptor, $0) }
+      if count < 0, code == EINTR { continue }
       guard count > 0 else { return }
       rest = rest.dropFirst(count)
     }
   }
 
-  /// Why the file must not get secrets; nil if it may. The permissions of a regular file are corrected.
+  /// Why the file must not get secrets; nil if it may. The permissions of a file and of a named pipe are corrected.
   private static func problem(of descriptor: Int32) -> String? {
     var status = stat()
-    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+    guard fstat(descriptor, &status) == 0 else { return "cannot be examined" }
+    guard [S_IFREG, S_IFIFO].contains(status.st_mode & S_IFMT) else { return nil }
     guard status.st_uid == geteuid() else {
       return "belongs to another user, who could read the secrets: name a file of your own"
     }

@@ -71,6 +71,18 @@ struct RenewalSignOutTests {
     #expect(renewal.usable(by: Call()) { _ in true } == nil, "this sign-out is Ben's")
   }
 
+  /// Another owner of the mark sets it, who does not know this renewal.
+  @Test func aMarkThatIsSetAsARenewalBeginsEndsTheWait() async throws {
+    for _ in 0..<1_000 {
+      let signOut = SignOutMark()
+      let renewal = Renewal<String>(nil, of: "the key", signOut: signOut)
+      let caller = Task { try await renewal.value(where: { _ in true }, by: Call()) { _ in "new" } }
+      while renewal.running == nil, renewal.number == nil { await Task.yield() }
+      signOut.set()
+      _ = try await caller.value
+    }
+  }
+
   @Test func aCallFromBeforeASignOutDoesNotRefuseAnEqualValue() async throws {
     let signOut = SignOutMark()
     let renewal = Renewal<String>("same", of: "the password", signOut: signOut)

@@ -60,7 +60,7 @@ struct DeprecationNoticeTests {
   @Test func anEndBeforeTheDeprecationIsAContradiction() {
     let notice = notice(["Deprecation": "@1688169599", "Sunset": "Thu, 29 Jun 2023 00:00:00 GMT"])
     #expect(notice?.contradictsItself == true)
-    #expect(notice?.description.hasSuffix("which contradict each other") == true)
+    #expect(notice?.description.hasSuffix("these dates contradict each other") == true)
     #expect(notice?.deprecation != nil && notice?.sunset != nil)
   }
 

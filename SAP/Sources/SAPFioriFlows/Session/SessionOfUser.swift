@@ -47,6 +47,8 @@ public final class OnboardingSessionManager<T: OnboardingSession>: Sendable {
     var failures = RetryPlan()
     var lastFailure: Stopwatch?
     var pausing: Task<Void, any Error>?
+    /// The user of the last flow.
+    var user: UUID?
   }
 
   /// Runs the flows.
@@ -113,7 +115,7 @@ public final class OnboardingSessionManager<T: OnboardingSession>: Sendable {
   ///
   /// - Parameter completionHandler: gets nil, or the error with which the delegate stopped. It is
   ///   ``OnboardingFlowError/removed`` if the user was removed in the meantime. A handler that opens again finds pauses
-  ///   from the second time on, from 0.1 to 30 seconds.
+  ///   from the second time on, from 0.1 to 30 seconds, for which other functions wait, too.
   public func open(completionHandler: @escaping @Sendable ((any Error)?) -> Void) {
     open(inBackground: false, completionHandler: completionHandler)
   }
@@ -137,9 +139,10 @@ public final class OnboardingSessionManager<T: OnboardingSession>: Sendable {
         try await openNow(inBackground)
       } catch { failure = error }
       let waiting = content.withLock { content in
+        let counts = failure != nil && !content.isRemoved
         (content.opening, content.isRemoved) = (nil, false)
-        content.lastFailure = failure.map { _ in Stopwatch(calls.clock) }
-        if failure == nil { content.failures = RetryPlan() }
+        content.lastFailure = counts ? Stopwatch(calls.clock) : nil
+        if !counts { content.failures = RetryPlan() }
         return content.waiting.take() ?? []
       }
       calls.perform { [failure] in for handler in waiting { handler(failure) } }
@@ -147,11 +150,14 @@ public final class OnboardingSessionManager<T: OnboardingSession>: Sendable {
   }
 
   /// Pauses like the retries of a flow. It never gives up: how often an app opens is its own decision.
+  ///
+  /// - Throws: ``OnboardingFlowError/removed`` if the user was removed in the meantime, whose last flow failed.
   private func pauseAfterFailures() async throws {
+    guard state != .opened else { return }
     let pause = content.withLock { content -> Duration in
       guard let elapsed = content.lastFailure?.elapsed else { return .zero }
       if elapsed > RetryPlan.longest { content.failures = RetryPlan() }
-      return content.failures.pause(after: elapsed) ?? RetryPlan.longest
+      return content.failures.pause(after: elapsed) ?? max(.zero, RetryPlan.longest - elapsed)
     }
     guard pause > .zero else { return }
     ForeignCalls.log.warn("the session could not be opened several times in a row: a pause of \(pause)")
@@ -162,7 +168,11 @@ public final class OnboardingSessionManager<T: OnboardingSession>: Sendable {
     }
     if isRemoved { pausing.cancel() }
     defer { content.withLock { $0.pausing = nil } }
-    do { try await pausing.value } catch { throw OnboardingFlowError.removed }
+    do { try await pausing.value } catch {
+      let user = content.withLock { $0.state == .closed ? $0.user.take() : nil }
+      if let user { try? await onboardingController.resetFlow(for: user) }
+      throw OnboardingFlowError.removed
+    }
   }
 
   private func openNow(_ isInBackground: Bool) async throws {
@@ -198,9 +208,10 @@ public final class OnboardingSessionManager<T: OnboardingSession>: Sendable {
 
   private func runFlow() async throws -> OnboardingFlow {
     let sessions = SessionOpening()
-    let user = Locked<UUID?>(nil)
-    let task = Task { [onboardingController] in
-      try await onboardingController.openFlow(part: sessions) { type in _ = user.replace(by: type.onboardingID) }
+    let task = Task { [onboardingController, content] in
+      try await onboardingController.openFlow(part: sessions) { type in
+        content.withLock { $0.user = type.onboardingID }
+      }
     }
     let isRemoved = content.withLock { content in
       content.opening = (task, sessions)
@@ -213,7 +224,7 @@ public final class OnboardingSessionManager<T: OnboardingSession>: Sendable {
       return flow
     } catch {
       guard content.withLock({ $0.isRemoved }) else { throw error }
-      if let user = user.value { try? await onboardingController.resetFlow(for: user) }
+      if let user = content.withLock({ $0.user }) { try? await onboardingController.resetFlow(for: user) }
       throw OnboardingFlowError.removed
     }
   }
@@ -223,8 +234,8 @@ public final class OnboardingSessionManager<T: OnboardingSession>: Sendable {
   /// Locks the session: hides the app, and closes the encrypted store of the user. Does nothing if no session is open.
   ///
   /// Tasks go on with the token, the password or the cookies that the session has in memory. The store cannot be read
-  /// until it is unlocked, and nobody signs in: whoever did would replace the user. A task that needs that fails with
-  /// `SecureStorageError.closed`. A token that is refreshed in the meantime is stored afterwards.
+  /// until it is unlocked, and no login page opens: whoever signed in there would replace the user. A task that needs
+  /// that fails with `SecureStorageError.closed`. A token that is refreshed in the meantime is stored afterwards.
   public func lock(completionHandler: @escaping @Sendable ((any Error)?) -> Void) {
     run(completionHandler) { manager in
       guard manager.state == .opened else { return }
@@ -298,7 +309,7 @@ public final class OnboardingSessionManager<T: OnboardingSession>: Sendable {
       }
       guard let session = session.value else { return }
       session.sapURLSession.invalidateAndCancel()
-      if flow?.context.persistentStoreManger.store != nil { session.credentialStore.releasePersistentStore() }
+      if session.credentialStore.persistentStore != nil { session.credentialStore.releasePersistentStore() }
       flow?.context.persistentStoreManger.store?.close()
     }
   }

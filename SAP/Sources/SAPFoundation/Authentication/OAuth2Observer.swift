@@ -229,12 +229,11 @@ final class OAuth2Tokens: Sendable {
     } else {
       guard !store.hasSignedOut(since: begun) else { throw HTTPError.signedOut }
       // A closed store has the token of a user whom no login may replace.
-      do { _ = try store.access { try $0.token(for: url) } } catch SecureStorageError.closed {
-        throw SecureStorageError.closed
-      } catch {}
+      try store.access { try Self.checkIsOpen($0, url) }
       token = try await obtained(begun: begun)
     }
     let isStored = try store.use(since: begun) { store in
+      if renewed == nil { try Self.checkIsOpen(store, url) }  // it may have been closed during the login
       guard renewed == nil || !wasDeleted(from: store, for: url) else { throw HTTPError.signedOut }
       state.withLock { ($0.current, $0.isUnstored) = (token, true) }
       guard (try? store.store(token: token, for: url)) != nil else { return false }
@@ -243,6 +242,11 @@ final class OAuth2Tokens: Sendable {
     }
     if !isStored { SessionLog.write(.warning, "OAuth2Observer", "the token could not be stored") }
     return token
+  }
+
+  /// - Throws: ``SecureStorageError/closed`` if the store says so; other errors are those of a store without effect.
+  private static func checkIsOpen(_ store: any OAuth2TokenStore, _ url: URL) throws {
+    do { _ = try store.token(for: url) } catch SecureStorageError.closed { throw SecureStorageError.closed } catch {}
   }
 
   /// Whether other code, such as another process in which the user has signed out, has deleted the stored token.

@@ -77,7 +77,7 @@ struct PreparedCall: Sendable {
   private static func warnOfKeyLog(_ environment: ToolEnvironment) {
     guard let file = environment.keyLog else { return }
     environment.report(
-      "martlet: warning: SSLKEYLOGFILE is set: who can read '\(file.path)' can decrypt this run's TLS connections")
+      "martlet: warning: SSLKEYLOGFILE is set: whoever can read '\(file.path)' can decrypt this run's TLS connections")
   }
 
   /// Says what HTTPie's `--verify` means here, because a file does not replace the system's authorities.

@@ -239,7 +239,11 @@ import Synchronization
   }
 
   private func run(_ renewal: Int, _ work: RunningWork<Version?>, from old: Value?, _ renew: Renew) async {
-    guard locked({ $0.isRunning(renewal) }) else { return work.leave() }
+    guard locked({ $0.isRunning(renewal) }) else {
+      // If only the mark has ended it, which may be another owner's doing, no other code ends the waits.
+      if case .finished = change({ $0.finish(renewal: renewal, with: nil) }) { return work.finish(.success(nil)) }
+      return work.leave()
+    }
     let result: Result<Value?, any Error>
     do { result = .success(try await renew(old)) } catch { result = .failure(error) }
     switch change({ $0.finish(renewal: renewal, with: (try? result.get()) ?? nil) }) {

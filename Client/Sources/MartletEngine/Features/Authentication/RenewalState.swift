@@ -17,7 +17,7 @@ struct RenewalState<Value: Sendable, Handle: Sendable>: Sendable {
 
   /// The end of a renewal.
   enum Ending: Sendable {
-    /// It ends its waits. The version is nil if there is no value, or none for those who wait.
+    /// Its waiters get the version; nil if there is no value, or none for them.
     case finished(Version?)
     /// ``RenewalState/use(_:begun:)`` or ``RenewalState/forget()`` has ended it before.
     case discarded

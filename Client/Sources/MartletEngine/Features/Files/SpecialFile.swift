@@ -99,8 +99,8 @@ import Darwin
 
 #if canImport(Darwin)
 /// Writes to a pipe without the signal that ends the program if it has no reader.
-private enum PipeSignal {
-  static func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> (count: Int, code: Int32) {
+package enum PipeSignal {
+  package static func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> (count: Int, code: Int32) {
     _ = fcntl(descriptor, F_SETNOSIGPIPE, 1)
     let count = Darwin.write(descriptor, bytes.baseAddress, bytes.count)
     return (count, errno)
@@ -108,8 +108,8 @@ private enum PipeSignal {
 }
 #else
 /// Writes to a pipe without the signal that ends the program if it has no reader.
-private enum PipeSignal {
-  static func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> (count: Int, code: Int32) {
+package enum PipeSignal {
+  package static func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> (count: Int, code: Int32) {
     var (signals, before, pending) = (sigset_t(), sigset_t(), sigset_t())
     sigemptyset(&signals)
     sigaddset(&signals, SIGPIPE)

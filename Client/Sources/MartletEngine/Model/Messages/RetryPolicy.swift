@@ -25,8 +25,8 @@ public import MartletSemantics
 /// ``SessionConfiguration/retryBudget``. An ``Event/resend(_:after:reason:failure:)`` reports each retry and each
 /// replacement, and an ``Event/note(_:)`` each decision against one.
 ///
-/// After a 421, only `SocketTransport` can choose the connection, so requests over others are not sent again. Nor is
-/// one whose `Host` field names another host than its URL, which goes through a forwarding proxy, or whose connection
+/// After a 421, only `SocketTransport` can choose the connection, so requests over others are not sent again. Nor is a
+/// request through a forwarding proxy, one whose `Host` field names another host than its URL, or one whose connection
 /// was opened for that purpose already: the second 421 is the response. The connection that was wrong gets no further
 /// requests.
 ///

@@ -83,7 +83,7 @@ private final class ZstdEncoder: ContentEncoder {
   init?() {
     guard let context = ZSTD_createCCtx() else { return nil }
     self.context = context
-    // Level 3 is the library's default, whose windows have 2 MiB: none needs the limit now, and none may exceed it.
+    // Windows of 2 MiB are the default of level 3. They are fixed here, below the limit of 8 MiB (RFC 9659).
     ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, 3)
     ZSTD_CCtx_setParameter(context, ZSTD_c_windowLog, 21)
   }

@@ -43,13 +43,25 @@ final class Terminal: FlowPresentationDelegate, WelcomeDeciding, ConsentDeciding
   ) { completionHandler(.passcode(ask("new passcode, at least \(policy.minimumLength) characters:"))) }
 
   func enterPasscode(attemptsLeft: Int?, completionHandler: @escaping @Sendable (PasscodeDecision) -> Void) {
-    completionHandler(.passcode(ask("passcode:")))
+    let answer = ask("passcode, or 'forgotten':")
+    completionHandler(answer == "forgotten" ? .reset : .passcode(answer))
   }
 
   func provideBasicCredential(
     for url: URL, challenge: URLAuthenticationChallenge,
     completionHandler: @escaping @Sendable (BasicCredential?, (any Error)?) -> Void
   ) { completionHandler(BasicCredential(username: ask("user:"), password: ask("password:")), nil) }
+}
+
+final class LoginInBrowser: LoginPagePresenting {
+  func present(
+    _ page: URL, until redirect: URL, completionHandler: @escaping @Sendable (URL?, (any Error)?) -> Void
+  ) {
+    print("Open \(page) in a browser, and paste the address where it ends, \(redirect)…:")
+    completionHandler(readLine().flatMap { URL(string: $0) }, nil)
+  }
+
+  func dismiss() {}
 }
 
 private final class Flows: OnboardingFlowProviding {

@@ -1,8 +1,9 @@
 /// Values by rising numbers, such as the numbers of connections: a hash table whose hash is the number itself.
 struct NumberTable<Value>: Sequence {
   fileprivate struct Slot {
-    var number = 0
-    /// nil if the slot is free.
+    static var free: Int { -1 }
+    /// ``free`` if the slot has no value: to look at that is cheaper than to look whether there is a large value.
+    var number = free
     var value: Value?
   }
 
@@ -25,8 +26,10 @@ struct NumberTable<Value>: Sequence {
       }
       if 2 * (count + 1) > slots.count { grow() }
       let index = index(of: number)
-      if slots[index].value == nil { count += 1 }
-      slots[index].number = number
+      if slots[index].number == Slot.free {
+        slots[index].number = number
+        count += 1
+      }
       slots[index].value = newValue
     }
   }
@@ -52,17 +55,17 @@ struct NumberTable<Value>: Sequence {
   /// The slot of a number, or the free one that it would get.
   private func index(of number: Int) -> Int {
     var index = number & mask
-    while slots[index].value != nil, slots[index].number != number { index = (index + 1) & mask }
+    while slots[index].number != number, slots[index].number != Slot.free { index = (index + 1) & mask }
     return index
   }
 
   private mutating func free(_ index: Int) {
     var free = index
     count -= 1
-    slots[free].value = nil
+    slots[free] = Slot()
     // Later entries that were displaced move up, so that they are still found.
     var next = (free + 1) & mask
-    while slots[next].value != nil {
+    while slots[next].number != Slot.free {
       if (next - slots[next].number) & mask >= (next - free) & mask {
         slots.swapAt(free, next)
         free = next
@@ -74,7 +77,7 @@ struct NumberTable<Value>: Sequence {
   private mutating func grow() {
     let old = slots
     slots = Array(repeating: Slot(), count: Swift.max(16, 2 * old.count))
-    for slot in old where slot.value != nil { slots[index(of: slot.number)] = slot }
+    for slot in old where slot.number != Slot.free { slots[index(of: slot.number)] = slot }
   }
 }
 

@@ -138,10 +138,12 @@ public final class OnboardingSessionManager<T: OnboardingSession>: Sendable {
         try await pauseAfterFailures()
         try await openNow(inBackground)
       } catch { failure = error }
+      // Outside of the lock, because the clock may be other code.
+      let stopwatch = Stopwatch(calls.clock)
       let waiting = content.withLock { content in
         let counts = failure != nil && !content.isRemoved
         (content.opening, content.isRemoved) = (nil, false)
-        content.lastFailure = counts ? Stopwatch(calls.clock) : nil
+        content.lastFailure = counts ? stopwatch : nil
         if !counts { content.failures = RetryPlan() }
         return content.waiting.take() ?? []
       }
@@ -154,8 +156,8 @@ public final class OnboardingSessionManager<T: OnboardingSession>: Sendable {
   /// - Throws: ``OnboardingFlowError/removed`` if the user was removed in the meantime, whose last flow failed.
   private func pauseAfterFailures() async throws {
     guard state != .opened else { return }
-    let pause = content.withLock { content -> Duration in
-      guard let elapsed = content.lastFailure?.elapsed else { return .zero }
+    guard let elapsed = content.withLock({ $0.lastFailure })?.elapsed else { return }
+    let pause = content.withLock { content in
       if elapsed > RetryPlan.longest { content.failures = RetryPlan() }
       return content.failures.pause(after: elapsed) ?? max(.zero, RetryPlan.longest - elapsed)
     }

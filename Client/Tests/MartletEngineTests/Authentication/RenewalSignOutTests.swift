@@ -228,15 +228,7 @@ struct RenewalSignOutTests {
   /// Its waiters get the value that was obtained before, or the error; none if the sign-out is known by then.
   @Test func waitersLearnOfASignOutWhileTheRenewalEnds() async throws {
     for _ in 0..<1_000 {
-      let renewal = Renewal<String>(nil, of: "the key")
-      let gate = Gate()
-      let caller = Task {
-        try await renewal.value(where: { _ in true }, by: Call()) { _ in
-          try await gate.wait()
-          return "renewed"
-        }
-      }
-      while renewal.running == nil { await Task.yield() }
+      let (renewal, gate, caller) = await Renewal.running()
       async let forgotten: Void = renewal.forget()
       gate.open()
       await forgotten
@@ -247,5 +239,20 @@ struct RenewalSignOutTests {
       }
       #expect(renewal.number == nil)
     }
+  }
+}
+
+extension Renewal<String> {
+  /// Makes a renewal that runs until the gate opens, and a call that waits for it.
+  static func running() async -> (renewal: Renewal, gate: Gate, caller: Task<Answer, any Error>) {
+    let (renewal, gate) = (Renewal(nil, of: "the key"), Gate())
+    let caller = Task {
+      try await renewal.value(where: { _ in true }, by: Call()) { _ in
+        try await gate.wait()
+        return "renewed"
+      }
+    }
+    while renewal.running == nil { await Task.yield() }
+    return (renewal, gate, caller)
   }
 }

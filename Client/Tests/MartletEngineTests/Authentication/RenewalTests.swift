@@ -330,15 +330,7 @@ struct RenewalTests {
   /// The renewal ends at the moment at which the value is replaced: its waiters get one of the two values, never none.
   @Test func waitersGetAValueIfItIsReplacedWhileTheRenewalEnds() async throws {
     for _ in 0..<1_000 {
-      let renewal = Renewal<String>(nil, of: "the key")
-      let gate = Gate()
-      let caller = Task {
-        try await renewal.value(where: { _ in true }, by: Call()) { _ in
-          try await gate.wait()
-          return "renewed"
-        }
-      }
-      while renewal.running == nil { await Task.yield() }
+      let (renewal, gate, caller) = await Renewal.running()
       async let replaced: Void = renewal.use("outside")
       gate.open()
       await replaced

@@ -121,7 +121,10 @@ public final class LoginInterceptor: Interceptor {
   /// their callers get the challenge.
   @_spi(Credentials) public func forget() {
     logins.forget()
-    failures.withLock { $0 = Failures() }
+    _ = failures.withLock { failures in
+      defer { failures = Failures() }
+      return failures.last  // released outside of the lock, because its deinitializer may be other code
+    }
   }
 
   /// Waits for a login, unless there was one since the attempt began. Returns false if the login waits for this
@@ -131,9 +134,11 @@ public final class LoginInterceptor: Interceptor {
     if let failure { throw failure }
     let outcome = try await logins.value(insteadOf: { $0.number == attempt.login }, by: call) { [self] _ in
       do { return try await login(call) } catch {
-        failures.withLock { failures in
+        _ = failures.withLock { failures in
+          let former = failures.last
           // Under the lock: the next user's requests must not get the error.
           if !signOut.isAfter(call.id) { (failures.count, failures.last) = (failures.count + 1, error) }
+          return former
         }
         throw error
       }

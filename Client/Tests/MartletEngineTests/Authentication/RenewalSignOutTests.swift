@@ -225,6 +225,51 @@ struct RenewalSignOutTests {
     }
   }
 
+  /// A renewal reads the position and then the mark. If it finds the former mark, it must not count after the next one.
+  @Test func whatFindsTheFormerMarkBeganBeforeTheNextSignOut() async throws {
+    let signOut = SignOutMark()
+    let isOver = Atomic(false)
+    async let found = Task.detached {
+      var latest: [UInt64: UInt64] = [:]
+      while !isOver.load(ordering: .relaxed) {
+        for _ in 0..<100 {
+          let position = Call.lastPosition
+          latest[signOut.last] = position
+        }
+        await Task.yield()
+      }
+      return latest
+    }.value
+    var marks: [UInt64] = [0]
+    for _ in 0..<100_000 {
+      signOut.set()
+      marks.append(signOut.last)
+    }
+    isOver.store(true, ordering: .relaxed)
+    let latest = await found
+    let uncounted = zip(marks, marks.dropFirst()).filter { mark, next in latest[mark].map { $0 >= next } ?? false }
+    #expect(uncounted.isEmpty, "the former user's work counts after \(uncounted.count) sign-outs")
+  }
+
+  @Test func aValueThatWasObtainedBeforeASignOutIsNotUsed() async throws {
+    let signOut = SignOutMark()
+    let renewal = Renewal<String>("anna's", of: "the key", signOut: signOut)
+    let before = Beginning.now
+    renewal.use("anna's second", begun: before)
+    #expect(renewal.usable(by: Call()) { _ in true }?.value == "anna's second")
+    renewal.forget()
+    let (started, gate) = (Gate(), Gate())
+    async let ben = renewal.value(where: { _ in true }, by: Call()) { _ in
+      started.open()
+      try await gate.wait()
+      return "ben's"
+    }
+    try await started.wait()
+    for late in ["anna's third", nil] { renewal.use(late, begun: before) }
+    gate.open()
+    #expect(try await ben.version?.value == "ben's")
+  }
+
   /// Its waiters get the value that was obtained before, or the error; none if the sign-out is known by then.
   @Test func waitersLearnOfASignOutWhileTheRenewalEnds() async throws {
     for _ in 0..<1_000 {

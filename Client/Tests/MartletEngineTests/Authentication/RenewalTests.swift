@@ -230,6 +230,19 @@ struct RenewalTests {
     #expect(log.lines == ["note: waits for the key"])
   }
 
+  @Test func theCallThatStartedItContinuesWithoutTheValueInsideOfTheClosure() async throws {
+    let renewal = Renewal<String>(nil, of: "the key")
+    let call = Call()
+    let answer = try await renewal.value(where: { _ in true }, by: call) { _ in
+      let inner = [
+        try await renewal.value(where: { _ in true }, by: call) { _ in "inner" },
+        try await renewal.value(insteadOf: { _ in true }, by: call) { _ in "inner" },
+      ]
+      return inner.allSatisfy(\.isSkipped) ? "skipped" : "waited"
+    }
+    #expect(answer.version?.value == "skipped")
+  }
+
   @Test func itsTaskInheritsTheTaskLocalValuesOfTheCallThatStartedIt() async throws {
     let renewal = Renewal<String>(nil, of: "the key")
     let answer = try await Self.$user.withValue("anna") {

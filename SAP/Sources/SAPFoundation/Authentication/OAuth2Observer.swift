@@ -102,11 +102,12 @@ private final class OAuth2Interceptor: Interceptor {
   func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
     guard let asked = call.askedURL, let backend = backend(orFirst: asked), backend.origin == request.origin
     else { return .send(request) }
-    if var token = try tokens.changeInStore(for: backend.url, begun: Beginning(call.id)) {
+    let begun = Beginning(call.id)
+    if var token = try tokens.changeInStore(for: backend.url, begun: begun) {
       // Outside of the store's lock, because this resumes waiting requests. So another request may have replaced the
-      // token with a newer one.
+      // token with a newer one, and the user may have signed out.
       while true {
-        backend.source.replace(with: token?.accessTokenOfEngine)
+        backend.source.replace(with: token?.accessTokenOfEngine, begun: begun)
         let current = tokens.current
         guard current != token else { break }
         token = current

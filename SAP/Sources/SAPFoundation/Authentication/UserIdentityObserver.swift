@@ -47,7 +47,7 @@ open class UserIdentityObserver: BuiltInObserver {
     else { return completionHandler(.performDefaultHandling) }
     task.complete(completionHandler) { [identities, password] call in
       try await identities.identity(for: url, at: origin, for: task, by: call).map {
-        SAPClientCertificate(.pkcs12(data: $0.value, password: password), number: $0.number)
+        SAPClientCertificate(.pkcs12(data: $0.value, password: password), version: $0)
       }
     }
   }
@@ -98,18 +98,13 @@ private final class UserIdentities: Interceptor {
     guard case .failure(let error) = outcome, Self.isRefusal(error),
       !store.hasSignedOut(since: begun), let origin = Origin(attempt.sent.url), let entry = servers[origin]
     else { return .accept }
-    let number = call[IdentifiedTransport.certificateInUse]?.number
+    let refused = call[IdentifiedTransport.certificateInUse]?.version
     guard !call[hasRenewed] else {
-      if let number, let refused = entry.renewal.remove(where: { $0.number == number }) {
-        store.access { store in
-          // Another request may have stored the next one.
-          if (try? store.identity(for: entry.url)) == refused.value { try? store.delete(for: entry.url) }
-        }
-      }
+      if let refused { delete(refused, entry) }
       return .accept
     }
     call[hasRenewed] = true
-    let version = try await entry.renewal.value(insteadOf: { $0.number == number }, by: call) { [self] _ in
+    let version = try await entry.renewal.value(insteadOf: { $0.number == refused?.number }, by: call) { [self] _ in
       try store.use(since: begun) { try $0.delete(for: entry.url) }
       return try await obtain(for: entry.url, begun: begun)
     }.version
@@ -117,6 +112,17 @@ private final class UserIdentities: Interceptor {
     // A request that failed after the renewal, or a challenge before it, may have kept the refused certificate.
     task.session.removeTLSAnswer(for: origin)
     return .resend(attempt.request, reason: "\(origin) refused the user's certificate")
+  }
+
+  /// Deletes a refused certificate, unless it was replaced in the meantime: first in the store, from which the next
+  /// call would get it again.
+  private func delete(
+    _ refused: RenewedValue<Data>, _ entry: CredentialsByOrigin<Data, any UserIdentityStoring>.Entry
+  ) {
+    store.access { store in
+      if (try? store.identity(for: entry.url)) == refused.value { try? store.delete(for: entry.url) }
+    }
+    entry.renewal.remove { $0.number == refused.number }
   }
 
   /// Obtains a certificate, and stores it.

@@ -1,6 +1,6 @@
 #if os(Linux)
 public import Martlet
-@_spi(Transports) public import MartletEngine
+@_spi(Credentials) @_spi(Transports) public import MartletEngine
 @_spi(Toolkit) import MartletSemantics
 
 /// The default transport with the TLS challenges that observers and the delegate answer: they choose a client
@@ -212,15 +212,15 @@ public final class SAPClientCertificate: URLCredential, @unchecked Sendable {
 
   /// The certificate in the engine's form.
   public let certificate: ClientCertificate
-  /// The number that ``UserIdentityObserver`` gave to it; nil for any other certificate.
-  let number: Int?
+  /// The container and its number in the ``UserIdentityObserver`` that gave it; nil for any other certificate.
+  let version: RenewedValue<Data>?
 
   /// Makes a credential from a certificate in any form.
-  public convenience init(_ certificate: ClientCertificate) { self.init(certificate, number: nil) }
+  public convenience init(_ certificate: ClientCertificate) { self.init(certificate, version: nil) }
 
-  init(_ certificate: ClientCertificate, number: Int?) {
+  init(_ certificate: ClientCertificate, version: RenewedValue<Data>?) {
     self.certificate = certificate
-    self.number = number
+    self.version = version
     super.init(user: "", password: "", persistence: .forSession)
   }
 

@@ -118,8 +118,10 @@ public final class TokenSource: CredentialSource {
 
   /// Replaces the token like ``use(_:)``, but nil is no sign-out: a request that finds that another process has removed
   /// the token from its store may log in.
-  @_spi(Credentials) public func replace(with token: AccessToken?) {
-    renewal.use(token.map { Received(token: $0, date: now()) })
+  ///
+  /// - Parameter begun: when the work began that obtained the token: after a sign-out since then, the token is ignored.
+  @_spi(Credentials) public func replace(with token: AccessToken?, begun: Beginning? = nil) {
+    renewal.use(token.map { Received(token: $0, date: now()) }, begun: begun)
   }
 
   /// Removes the token because the user signs out. It acts like ``use(_:)`` with nil, but requests that wait for a

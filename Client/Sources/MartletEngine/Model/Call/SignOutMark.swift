@@ -17,8 +17,10 @@ import Synchronization
 
   /// Records a sign-out.
   public func set() {
-    // A thread that stops here for a moment must not undo a later sign-out.
-    position.max(Call.takeNextPosition(), ordering: .sequentiallyConsistent)
+    // `max`, because a thread that stops here for a moment must not undo a later sign-out. Twice, because work may
+    // begin at the first position before it is recorded, and still find the former user's data: the second position is
+    // taken when all later work finds the first mark.
+    for _ in 1...2 { position.max(Call.takeNextPosition(), ordering: .sequentiallyConsistent) }
   }
 
   /// Whether there was a sign-out after that position: the ``Call/id`` of a call, or ``Call/lastPosition`` when work

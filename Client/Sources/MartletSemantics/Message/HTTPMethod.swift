@@ -15,26 +15,29 @@ public struct HTTPMethod: Sendable, Hashable, RawRepresentable, CustomStringConv
     rawValue = value
   }
 
+  /// Makes a constant. Without a check, the compiler makes it, not its first use.
+  @inline(__always) private init(known value: String) { rawValue = value }
+
   /// `GET` (RFC 9110 §9.3.1).
-  public static let get: HTTPMethod = "GET"
+  public static let get = HTTPMethod(known: "GET")
   /// `HEAD` (RFC 9110 §9.3.2).
-  public static let head: HTTPMethod = "HEAD"
+  public static let head = HTTPMethod(known: "HEAD")
   /// `POST` (RFC 9110 §9.3.3).
-  public static let post: HTTPMethod = "POST"
+  public static let post = HTTPMethod(known: "POST")
   /// `PUT` (RFC 9110 §9.3.4).
-  public static let put: HTTPMethod = "PUT"
+  public static let put = HTTPMethod(known: "PUT")
   /// `DELETE` (RFC 9110 §9.3.5).
-  public static let delete: HTTPMethod = "DELETE"
+  public static let delete = HTTPMethod(known: "DELETE")
   /// `OPTIONS` (RFC 9110 §9.3.7).
-  public static let options: HTTPMethod = "OPTIONS"
+  public static let options = HTTPMethod(known: "OPTIONS")
   /// `TRACE` (RFC 9110 §9.3.8).
-  public static let trace: HTTPMethod = "TRACE"
+  public static let trace = HTTPMethod(known: "TRACE")
   /// `PATCH` (RFC 5789).
-  public static let patch: HTTPMethod = "PATCH"
+  public static let patch = HTTPMethod(known: "PATCH")
   /// `QUERY` (RFC 10008): a safe request with its query in the body.
-  public static let query: HTTPMethod = "QUERY"
+  public static let query = HTTPMethod(known: "QUERY")
   /// `CONNECT` (RFC 9110 §9.3.6).
-  package static let connect: HTTPMethod = "CONNECT"
+  package static let connect = HTTPMethod(known: "CONNECT")
 
   /// Whether the method is safe: it requests no change of state (RFC 9110 §9.2.1).
   ///

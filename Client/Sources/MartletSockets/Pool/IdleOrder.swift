@@ -37,7 +37,7 @@ struct IdleOrder: Sendable {
     _ connection: Int, _ state: inout PoolConnection, in connections: inout NumberTable<PoolConnection>
   ) {
     state.links[scope] = IdleNeighbours(older: last)
-    if last == 0 { first = connection } else { connections[last]?.links[scope].newer = connection }
+    if last == 0 { first = connection } else { connections.update(last) { $0?.links[scope].newer = connection } }
     last = connection
   }
 
@@ -47,12 +47,12 @@ struct IdleOrder: Sendable {
     if neighbours.older == 0 {
       first = neighbours.newer
     } else {
-      connections[neighbours.older]?.links[scope].newer = neighbours.newer
+      connections.update(neighbours.older) { $0?.links[scope].newer = neighbours.newer }
     }
     if neighbours.newer == 0 {
       last = neighbours.older
     } else {
-      connections[neighbours.newer]?.links[scope].older = neighbours.older
+      connections.update(neighbours.newer) { $0?.links[scope].older = neighbours.older }
     }
   }
 }

@@ -34,6 +34,14 @@ struct NumberTable<Value>: Sequence {
     }
   }
 
+  /// Changes the value of a number in its place, if there is one. The change must leave a value.
+  @inline(__always) mutating func update(_ number: Int, _ change: (inout Value?) -> Void) {
+    guard count > 0 else { return }
+    let index = index(of: number)
+    guard slots[index].number != Slot.free else { return }
+    change(&slots[index].value)
+  }
+
   /// Removes the value of a number and returns it; nil if there is none.
   mutating func take(_ number: Int) -> Value? {
     guard count > 0 else { return nil }
@@ -53,7 +61,7 @@ struct NumberTable<Value>: Sequence {
   private var mask: Int { slots.count - 1 }
 
   /// The slot of a number, or the free one that it would get.
-  private func index(of number: Int) -> Int {
+  @inline(__always) private func index(of number: Int) -> Int {
     var index = number & mask
     while slots[index].number != number, slots[index].number != Slot.free { index = (index + 1) & mask }
     return index

@@ -11,7 +11,7 @@ extension PoolState {
     var actions: [Action] = []
     while let item = expiries.popDue(at: now) {
       guard let state = connections[item.connection], state.nextCheck == item.time else { continue }
-      connections[item.connection]?.nextCheck = .max
+      connections.update(item.connection) { $0?.nextCheck = .max }
       if state.retires <= now {
         retire(item.connection, .age)
         drain(item.connection, now, &actions)
@@ -30,7 +30,7 @@ extension PoolState {
 
   /// Sets after how much idle time, in nanoseconds, the server closes a connection. It holds until the next report.
   mutating func limitIdling(of connection: Int, to time: UInt64) {
-    connections[connection]?.idleLimit = time
+    connections.update(connection) { $0?.idleLimit = time }
     watch(connection)
   }
 
@@ -65,7 +65,7 @@ extension PoolState {
     guard let state = connections[connection] else { return }
     let time = expiry(of: state)
     guard time < state.nextCheck else { return }
-    connections[connection]?.nextCheck = time
+    connections.update(connection) { $0?.nextCheck = time }
     expiries.insert(ExpiryQueue.Item(time: time, connection: connection))
     // Closed connections leave their times behind.
     guard expiries.count > 2 * connections.count + 64 else { return }

@@ -71,10 +71,11 @@ extension PoolState {
 
   /// Counts a request that gets a connection.
   mutating func noteUse(of connection: Int) {
-    guard var state = connections[connection] else { return }
-    state.active += 1
-    state.useCount += 1
-    connections[connection] = state
+    connections.update(connection) {
+      $0?.active += 1
+      $0?.useCount += 1
+    }
+    guard let state = connections[connection] else { return }
     entries[state.entry].active += 1
     if state.useCount > 1 { entries[state.entry].reusedCount += 1 }
     if state.capacity > 1, state.active == 1 { entries[state.entry].shared.append(connection) }
@@ -161,7 +162,7 @@ extension PoolState {
 
   mutating func stopIdling(_ connection: Int) {
     guard let state = connections[connection], state.idleSince != nil else { return }
-    connections[connection]?.idleSince = nil
+    connections.update(connection) { $0?.idleSince = nil }
     leaveIdleOrders(state)
     if entries[state.entry].idle.last == connection {
       entries[state.entry].idle.removeLast()
@@ -293,8 +294,8 @@ extension PoolState {
   mutating func startDraining(_ connection: Int) {
     guard let entry = connections[connection]?.entry else { return }
     stopIdling(connection)
-    connections[connection]?.isDraining = true
-    connections[connection]?.retires = .max
+    connections.update(connection) { $0?.isDraining = true }
+    connections.update(connection) { $0?.retires = .max }
     entries[entry].shared.removeAll { $0 == connection }
   }
 }

@@ -6,7 +6,7 @@ extension PoolState {
     guard let state = connections[connection], !state.isOpening, !state.isDraining else { return [] }
     var actions: [Action] = []
     stopIdling(connection)
-    connections[connection]?.isSuspended = true
+    connections.update(connection) { $0?.isSuspended = true }
     entries[state.entry].shared.removeAll { $0 == connection }
     serve(state.entry, now, &actions)
     settle(now, &actions)
@@ -17,7 +17,7 @@ extension PoolState {
   mutating func resume(_ connection: Int, now: UInt64) -> [Action] {
     guard let state = connections[connection], state.isSuspended else { return [] }
     var actions: [Action] = []
-    connections[connection]?.isSuspended = false
+    connections.update(connection) { $0?.isSuspended = false }
     if !state.isDraining {
       if state.active == 0 { becomeIdle(connection, now) } else { entries[state.entry].shared.append(connection) }
     }

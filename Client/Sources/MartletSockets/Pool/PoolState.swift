@@ -241,10 +241,10 @@ extension PoolState {
   ) -> [Action] {
     guard let state = connections[connection], state.isOpening else { return [] }
     var actions: [Action] = []
-    connections[connection]?.capacity = max(1, first ?? capacity)
-    connections[connection]?.isUnconfirmed = first != nil
-    connections[connection]?.retires = retires
-    connections[connection]?.isOpening = false
+    connections.update(connection) { $0?.capacity = max(1, first ?? capacity) }
+    connections.update(connection) { $0?.isUnconfirmed = first != nil }
+    connections.update(connection) { $0?.retires = retires }
+    connections.update(connection) { $0?.isOpening = false }
     entries[state.entry].opened(connection, capacity: max(1, capacity))
     becomeIdle(connection, now)
     serveWaitersForNew(state.entry, with: connection, now, &actions)
@@ -295,7 +295,7 @@ extension PoolState {
     guard let before = connections[connection], before.active > 0 else { return [] }
     var actions: [Action] = []
     let isUnused = before.active == 1
-    connections[connection]?.active -= 1
+    connections.update(connection) { $0?.active -= 1 }
     entries[before.entry].active -= 1
     // It ends if it drains; otherwise it makes way for a waiter that needs a new connection, then for another key.
     if isShutDown || before.isDraining {
@@ -320,8 +320,8 @@ extension PoolState {
   mutating func changed(_ connection: Int, capacity: Int, now: UInt64) -> [Action] {
     guard let state = connections[connection], !state.isOpening else { return [] }
     var actions: [Action] = []
-    connections[connection]?.capacity = max(0, capacity)
-    connections[connection]?.isUnconfirmed = false
+    connections.update(connection) { $0?.capacity = max(0, capacity) }
+    connections.update(connection) { $0?.isUnconfirmed = false }
     entries[state.entry].capacity = max(1, capacity)
     let isShared = entries[state.entry].shared.contains(connection)
     if capacity > 1, state.active > 0, !state.isDraining, !state.isSuspended, !isShared {

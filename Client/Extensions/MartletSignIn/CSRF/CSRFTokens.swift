@@ -122,6 +122,7 @@ final class CSRFTokens: Sendable {
   func forget() {
     signOut.set()
     memory.withLock { $0.forget() }
+    signOut.set()  // a request that began in between may have got a token
   }
 
   /// Returns the token of a URL, from the store or by a fetch.

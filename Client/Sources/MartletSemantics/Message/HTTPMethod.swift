@@ -15,7 +15,7 @@ public struct HTTPMethod: Sendable, Hashable, RawRepresentable, CustomStringConv
     rawValue = value
   }
 
-  /// Makes a constant. Without a check, the compiler makes it, not its first use.
+  /// Makes a constant. Without a check, an optimized program has it from the start.
   @inline(__always) private init(known value: String) { rawValue = value }
 
   /// `GET` (RFC 9110 §9.3.1).

@@ -40,6 +40,7 @@ struct NumberTable<Value>: Sequence {
     let index = index(of: number)
     guard slots[index].number != Slot.free else { return }
     change(&slots[index].value)
+    assert(slots[index].value != nil, "values are removed by `take`")
   }
 
   /// Removes the value of a number and returns it; nil if there is none.

@@ -204,6 +204,14 @@ struct RenewalTests {
     #expect(try next.version?.value.get() == "a")
   }
 
+  @Test func aDumpOfAVersionDoesNotShowTheValue() async throws {
+    let renewal = Renewal<String>("hidden", of: "the key")
+    let version = try #require(renewal.usable(by: Call()) { _ in true })
+    var text = ""
+    dump(version, to: &text)
+    #expect(!text.contains("hidden") && version.value == "hidden")
+  }
+
   @Test func numbersCountValues() async throws {
     let renewal = Renewal<Void>(nil, of: "the login")
     #expect(renewal.number == nil)
@@ -344,9 +352,9 @@ struct RenewalTests {
   @Test func waitersGetAValueIfItIsReplacedWhileTheRenewalEnds() async throws {
     for _ in 0..<1_000 {
       let (renewal, gate, caller) = await Renewal.running()
-      async let replaced: Void = renewal.use("outside")
+      async let replaced = renewal.use("outside")
       gate.open()
-      await replaced
+      #expect(await replaced)
 
       let value = try await caller.value.version?.value
       #expect(value == "renewed" || value == "outside")

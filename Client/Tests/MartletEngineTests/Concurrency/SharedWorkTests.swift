@@ -43,6 +43,34 @@ struct SharedWorkTests {
     #expect(works.waiterCount(for: "a") == 0)
   }
 
+  @Test func aWorkDoesNotWaitForItselfWithTheCallThatStartedIt() async throws {
+    let works = SharedWork<String, Int>()
+    let call = Call()
+    let value = try await works.value(for: "a", by: call) {
+      try await works.value(for: "a", by: call) { 1 } ?? 2
+    }
+    #expect(value == 2)
+  }
+
+  /// The login of Anna's call needs a token; the token's renewal needs the login.
+  @Test func worksDoNotWaitForEachOtherWithCallsFromBefore() async throws {
+    let works = SharedWork<String, Int>()
+    let (forLogin, forToken) = (Call(), Call())
+    let (loginStarted, tokenStarted) = (Gate(), Gate())
+    async let token = works.value(for: "token", by: forToken) {
+      tokenStarted.open()
+      try await loginStarted.wait()
+      return try await works.value(for: "login", by: forToken) { 1 } ?? 10
+    }
+    try await tokenStarted.wait()
+    async let login = works.value(for: "login", by: forLogin) {
+      loginStarted.open()
+      return try await works.value(for: "token", by: forLogin) { 2 } ?? 20
+    }
+    let values = try await [token, login]
+    #expect(values == [10, 10] || values == [20, 20], "one continues without the other, which gets its result")
+  }
+
   /// The graph of waits knows works by their address, which a later work must not get while the wait lasts.
   @Test func aWorkThatWaitsIsKeptUntilItsWaitEnds() async throws {
     let works = SharedWork<String, Int>()

@@ -22,6 +22,8 @@ struct NumberTableTests {
         #expect(table.take(number) == dictionary.removeValue(forKey: number))
       }
       let number = Int.random(in: 0...(last + 2), using: &random)
+      table.update(number) { $0? += 1 }
+      dictionary[number]? += 1
       #expect(table[number] == dictionary[number])
       #expect(table.count == dictionary.count)
     }

@@ -102,12 +102,15 @@ private final class OAuth2Interceptor: Interceptor {
   func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
     guard let asked = call.askedURL, let backend = backend(orFirst: asked), backend.origin == request.origin
     else { return .send(request) }
-    let begun = Beginning(call.id)
+    let begun = Self.beginning(of: call)
     if var token = try tokens.changeInStore(for: backend.url, begun: begun) {
       // Outside of the store's lock, because this resumes waiting requests. So another request may have replaced the
       // token with a newer one, and the user may have signed out.
       while true {
-        backend.source.replace(with: token?.accessTokenOfEngine, begun: begun)
+        guard backend.source.replace(with: token?.accessTokenOfEngine, begun: begun) else {
+          tokens.lookAgain(for: token)
+          break
+        }
         let current = tokens.current
         guard current != token else { break }
         token = current
@@ -118,15 +121,22 @@ private final class OAuth2Interceptor: Interceptor {
 
   func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
     guard let backend = backend.withLock({ $0 }), backend.origin == Origin(attempt.sent.url),
-      !tokens.kept.store.hasSignedOut(since: Beginning(call.id))
+      !tokens.kept.store.hasSignedOut(since: Self.beginning(of: call))
     else { return .accept }
     return try await backend.interceptor.review(outcome, of: attempt, in: call)
+  }
+
+  /// When the work began for which the call was made: a task may wait before it makes its call.
+  private static func beginning(of call: Call) -> Beginning {
+    call[SAPURLSessionTask.ofCall]?.begun ?? Beginning(call.id)
   }
 
   private func backend(orFirst url: URL) -> Backend? {
     backend.withLock { backend in
       if backend == nil, let origin = Origin(url) {
-        let source = TokenSource(for: .origins([origin])) { [tokens] _ in
+        // The store's mark, so that a sign-out there is one for the source in the same step.
+        let scope = CredentialScope.origins([origin])
+        let source = TokenSource(nil, for: scope, signOut: tokens.kept.store.signOutMark, now: { .now }) { [tokens] _ in
           do { return try await tokens.next(for: url).accessTokenOfEngine } catch {
             // A lost network must be distinguishable from a refusal.
             throw (error as? URLError)?.underlyingHTTPError ?? error
@@ -217,6 +227,13 @@ final class OAuth2Tokens: Sendable {
         state.withLock { ($0.stored, $0.isUnstored) = (unstored, false) }
       }
       return change
+    }
+  }
+
+  /// Forgets that a token was read, because a sign-out came in between: the next call reads it again.
+  func lookAgain(for token: OAuth2Token?) {
+    state.withLock { state in
+      if state.stored == token { state.stored = nil }
     }
   }
 

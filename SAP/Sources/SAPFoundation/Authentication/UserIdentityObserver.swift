@@ -104,7 +104,7 @@ private final class UserIdentities: Interceptor {
       return .accept
     }
     call[hasRenewed] = true
-    let version = try await entry.renewal.value(insteadOf: { $0.number == refused?.number }, by: call) { [self] _ in
+    let version = try await entry.renewal.value(insteadOf: { isSame($0, refused) }, by: call) { [self] _ in
       try store.use(since: begun) { try $0.delete(for: entry.url) }
       return try await obtain(for: entry.url, begun: begun)
     }.version
@@ -122,7 +122,13 @@ private final class UserIdentities: Interceptor {
     store.access { store in
       if (try? store.identity(for: entry.url)) == refused.value { try? store.delete(for: entry.url) }
     }
-    entry.renewal.remove { $0.number == refused.number }
+    entry.renewal.remove { isSame($0, refused) }
+  }
+
+  /// Whether they are one version. The certificate is compared, too: another observer may have given one with the same
+  /// number.
+  private func isSame(_ version: RenewedValue<Data>, _ other: RenewedValue<Data>?) -> Bool {
+    version.number == other?.number && version.value == other?.value
   }
 
   /// Obtains a certificate, and stores it.

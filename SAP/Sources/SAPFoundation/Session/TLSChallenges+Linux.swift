@@ -212,7 +212,8 @@ public final class SAPClientCertificate: URLCredential, @unchecked Sendable {
 
   /// The certificate in the engine's form.
   public let certificate: ClientCertificate
-  /// The container and its number in the ``UserIdentityObserver`` that gave it; nil for any other certificate.
+  /// The container and its number among those of its origin in the ``UserIdentityObserver`` that gave it; nil for any
+  /// other certificate.
   let version: RenewedValue<Data>?
 
   /// Makes a credential from a certificate in any form.

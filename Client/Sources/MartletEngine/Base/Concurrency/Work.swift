@@ -37,8 +37,11 @@ final class Wait: Sendable {
 
   private var waiting: [ObjectIdentifier] { works.map(ObjectIdentifier.init) }
 
+  /// - Parameter context: the calls for which the caller waits. It also waits for those of the current code, which may
+  ///   have got the call from other code.
   init(of context: CallContext, for work: any Work) {
-    works = Array(context.works)
+    let works = Array(context.works)
+    self.works = works + CallContext.current.works.filter { work in !works.contains { $0 === work } }
     self.work = ObjectIdentifier(work)
   }
 

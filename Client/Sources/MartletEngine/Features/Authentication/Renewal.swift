@@ -15,7 +15,7 @@ import Synchronization
 /// | One renewal at a time counts. The closure of the call that started it runs; other calls wait for its result. | all |
 /// | It runs in its own task, without a limit, and goes on if all its waiters are cancelled: a server that issues a new token may have invalidated the old one. A cancelled caller starts none. | tokens, passwords, logins, SAP's passwords and certificates, authenticators of tasks |
 /// | The task inherits the task-local values of the call that started it. | the beginning of SAP's logins and tokens, values of tasks |
-/// | Its effects and the new state are there before its waiters continue, unless its closure itself ends the wait by ``use(_:begun:)`` or ``forget(failingWaiters:)``. | logins, tokens, SAP's certificates, authenticators of tasks |
+/// | Its effects and the new state are there before its waiters continue, unless ``use(_:begun:)`` or ``forget(failingWaiters:)`` ends the wait before. | logins, tokens, SAP's certificates, authenticators of tasks |
 /// | No closure is kept after its renewal; it may be released a little after the waiters continue. | logins and authenticators, whose closures hold their owner; SAP's observers, which must not retain the app's objects |
 /// | While a renewal runs, callers wait for it, even if the last value is usable. | SAP's passwords and certificates, authenticators of tasks |
 /// | A refused value is not used again, even if its renewal fails, or if it is refused while it is being renewed. The next renewal gets it as the last value. | all; tokens for the last value |
@@ -24,17 +24,17 @@ import Synchronization
 /// | The result of a renewal, and a value of ``use(_:begun:)``, is not tested by the condition of those that wait for it. | tokens, also SAP's: an app's closure may return one that has expired, and a test would renew it forever |
 /// | A value may be a failure: `Renewal<Result<…>>` keeps it, with a number, until it is refused. | authenticators of tasks |
 /// | The number grows with each value, the initial one included, and is never used again by the same renewal; two renewals may use the same. It can be read while the value is refused; without a value it is nil. `Renewal<Void>` counts logins by it. | logins, SAP's certificates (`SAPClientCertificate.version`), tokens, authenticators of tasks |
-/// | A call never waits for a renewal that waits for the call; see ``CallContext``. It continues without the value. So does every call of the closure, also if the renewal was discarded meanwhile, and whatever the closure does with the call that started it. | all |
+/// | A call never waits for a renewal that waits for the call; see ``CallContext``. It continues without the value. So does every call of the closure, also if the renewal was discarded meanwhile, and the call that started it, if the closure asks with it; in a detached task that takes as long as the limit of the wait. | all |
 /// | Each renewal is a shared work of its own, with an owner, in the context of its closure (``CallContext/sharedWork``). | CSRF tokens, which are not shared between the requests of a renewal and others |
 /// | A call that began after the renewal waits at most its response timeout, in ``value(insteadOf:by:renew:)`` five times that, and then continues without the value. One that began before it, or has no response timeout, waits without a limit. | the documentation of tokens, and of SAP's logins, passwords and certificates |
-/// | Once the mark is set, a call that began before it gets no value, starts no renewal and refuses none: it gets ``Answer/none``, or the error of the renewal for which it waits. Calls that began after it never meet what began before: a value, or the result of a renewal. | tokens, logins, SAP's passwords and certificates |
-/// | ``use(_:begun:)`` and ``forget(failingWaiters:)`` discard a running renewal: it is neither cancelled nor waited for, and another may run beside it. Its waiters get the new value or none; after ``forget(failingWaiters:)``, ``HTTPError/signedOut`` or none. Before it stores anything, its closure looks at the ``SignOutMark``; `use` with a value sets none, so what it replaces may still be stored. | sign-outs, OAuth, SAP's tokens and logins; tokens in Redis are stored only over the number that was read |
+/// | Once the mark is set, a call that began before it gets no value, starts no renewal and refuses none: it gets ``Answer/none``, ``Answer/skipped``, or the error of the renewal for which it waits. Calls that began after it never meet what began before: a value, or the result of a renewal. | tokens, logins, SAP's passwords and certificates |
+/// | ``use(_:begun:)`` and ``forget(failingWaiters:)`` discard a running renewal, unless it began after the mark, or what is used began before it: it is neither cancelled nor waited for, and another may run beside it. Its waiters get the new value or none; after ``forget(failingWaiters:)``, ``HTTPError/signedOut`` or none. Before it stores anything, its closure looks at the ``SignOutMark``; `use` with a value sets none, so what it replaces may still be stored. | sign-outs, OAuth, SAP's tokens and logins; tokens in Redis are stored only over the number that was read |
 /// | The closure of a discarded renewal may begin afterwards, with the value from before. ``Beginning/ofSharedWork`` is its beginning, if the closure reads it outside of other shared work: the renewal was decided on after that. | OAuth; SAP's tokens, logins, passwords, certificates, cookies and log uploads (`Beginning.current`) |
 /// | All waiters get the error of the renewal. | tokens, logins, passwords, SAP's passwords and certificates |
 /// | A call that waits notes "waits for" and the name first, and that another call has requested it if so; also if it then continues without the value. | the inspector, which shows it as the reason of a delay |
 /// | After ``forget(failingWaiters:)``, `use(nil)` and ``remove(where:)``, the next renewal gets no last value. | OAuth |
 /// | ``forget(failingWaiters:)`` sets the mark again: all renewals that share it lose what began since it was set before. | sign-outs that forget one renewal after the other |
-/// | ``use(_:begun:)`` with a beginning does nothing after a later sign-out. Without one, its value counts from now on. | SAP's tokens, which an app's store changes |
+/// | ``use(_:begun:)`` with a beginning does nothing after a later sign-out. Without one, its value counts from now on. | SAP's tokens, which other code may change in the app's store |
 /// | Former values are released outside of its lock. | values with code of the app in their deinitializers |
 /// | ``Answer/none`` and ``Answer/skipped`` differ: only the first is an answer. | tokens, which try once more after a wait that was skipped |
 /// | ``use(_:begun:)``, ``forget(failingWaiters:)`` and ``remove(where:)`` do not wait, and may be called by the closure. They resume the waiters, so call them outside of locks. | SAP's tokens, logins |
@@ -165,17 +165,19 @@ import Synchronization
   ///
   /// - Parameter begun: when the work began that obtained the value; nothing happens if there was a sign-out since.
   ///   nil, the default, if the value counts in any case.
-  public func use(_ value: Value?, begun: Beginning? = nil) {
+  /// - Returns: whether the value counts.
+  @discardableResult public func use(_ value: Value?, begun: Beginning? = nil) -> Bool {
     let replaced = change { state -> (ended: [RunningWork<Version?>], version: Version?)? in
       // In the same step: a sign-out sets the mark before the next value.
       if let begun, signOut.isAfter(begun) { return nil }
       return state.use(value, begun: begun?.position ?? Call.lastPosition)
     }
     for work in replaced?.ended ?? [] { work.discard(.success(replaced?.version)) }
+    return replaced != nil
   }
 
   /// Removes the value because the user signs out, and sets the mark. The result of a running renewal is discarded.
-  /// What calls have begun since then, for the next user, stays.
+  /// What calls begin afterwards, for the next user, stays.
   ///
   /// - Parameter failsWaiters: whether the waiters get ``HTTPError/signedOut``, unless the value was obtained just
   ///   before; otherwise they get no value.
@@ -233,17 +235,20 @@ import Synchronization
     of decision: State.Decision, _ call: Call, factor: Int = 1, _ renew: @escaping Renew
   ) async throws -> Answer {
     let running: RunningWork<Version?>
+    var limit: WaitLimit?
     switch decision {
     case .leave: return .none
     case .wait(let work):
       running = work
+      // The closure may have passed the call that started it to a detached task.
+      let isStarter = (work.parent.work as? Call)?.id == call.id
+      limit = isStarter ? call.waitLimit(factor: factor) : work.limit(for: call, factor: factor)
       call.emit(.note("waits for \(name), which another call has requested"))
     case .start(let work, let renewal, let old):
       running = work
       call.emit(.note("waits for \(name)"))
       work.context.perform { _ = Task { await run(renewal, work, from: old, renew) } }
     }
-    let limit = running.limit(for: call, factor: factor)
     guard let result = try await running.result(in: call.context, within: limit) else { return .skipped }
     return result.map { answer($0, to: call) } ?? .none
   }
@@ -269,4 +274,9 @@ import Synchronization
   public let value: Value
   /// Newer values have higher numbers. There may be gaps.
   public let number: Int
+}
+
+extension RenewedValue: CustomReflectable {
+  /// A mirror without children, because the value may be a password, a token or a key.
+  public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

@@ -28,7 +28,7 @@ struct RenewalState<Value: Sendable, Handle: Sendable>: Sendable {
   var signOut: UInt64 = 0
   /// The value of the current or of the former user.
   private(set) var held: Version?
-  /// When the value was set, or its renewal began.
+  /// When the value was set, or the work began that obtained it.
   private var begun: UInt64
   private var isRefused = false
   private var running: (renewal: Int, work: Handle, begun: UInt64)?
@@ -116,7 +116,7 @@ struct RenewalState<Value: Sendable, Handle: Sendable>: Sendable {
 
   /// Replaces the value, and discards the result of the running renewal.
   ///
-  /// - Parameter begun: when that happens.
+  /// - Parameter begun: when that happens, or when the work began that obtained the value.
   /// - Returns: the works whose waits end, and the version for the waiters.
   mutating func use(_ value: Value?, begun: UInt64 = 0) -> (ended: [Handle], version: Version?) {
     let ended = takeReplaced() + (running.take().map { [$0.work] } ?? [])

@@ -113,14 +113,15 @@ public final class TokenSource: CredentialSource {
   /// sign-out, requests that began before it get no token, not even that of the next login, and cause no renewal: their
   /// callers get the 401.
   public func use(_ token: AccessToken?) {
-    token == nil ? renewal.forget(failingWaiters: false) : replace(with: token)
+    if token == nil { renewal.forget(failingWaiters: false) } else { replace(with: token) }
   }
 
   /// Replaces the token like ``use(_:)``, but nil is no sign-out: a request that finds that another process has removed
   /// the token from its store may log in.
   ///
   /// - Parameter begun: when the work began that obtained the token: after a sign-out since then, the token is ignored.
-  @_spi(Credentials) public func replace(with token: AccessToken?, begun: Beginning? = nil) {
+  /// - Returns: whether the token counts.
+  @discardableResult @_spi(Credentials) public func replace(with token: AccessToken?, begun: Beginning? = nil) -> Bool {
     renewal.use(token.map { Received(token: $0, date: now()) }, begun: begun)
   }
 

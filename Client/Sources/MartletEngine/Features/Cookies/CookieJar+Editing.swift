@@ -56,9 +56,12 @@ extension CookieJar {
   /// In a partition, each site is changed atomically, but not all sites together.
   public func removeAll() async throws {
     guard partitionSuffix.isEmpty else { return try await removeOwn() }
-    memory.signOut.set()
-    memory.accesses.withLock { $0.removeAll() }
-    try await backing.removeAll()
+    // Twice: a request that begins during the first removal may still send a cookie, and get the next one.
+    for _ in 1...2 {
+      memory.signOut.set()
+      memory.accesses.withLock { $0.removeAll() }
+      try await backing.removeAll()
+    }
   }
 
   /// Removes the cookies of a partition when its user signs out, as ``HTTPCache/removePartition(_:)`` removes the
@@ -77,12 +80,15 @@ extension CookieJar {
 
   /// Removes the cookies of this partition only.
   private func removeOwn() async throws {
-    memory.noteSignOut(of: partitionSuffix)
-    try await shared?.noteSignOut(of: group)
-    // The listing below has to include the cookies of changes that began before the sign-out. An empty change waits for
-    // them in a store that makes one change after another; in others the listing waits. No site is called "/".
-    try await backing.update(partitionSuffix.isEmpty ? "/" : partitionSuffix) { _ in }
-    try await removeCookies { _ in true }
+    // Twice, as in `removeAll`.
+    for _ in 1...2 {
+      memory.noteSignOut(of: partitionSuffix)
+      try await shared?.noteSignOut(of: group)
+      // The listing below has to include the cookies of changes that began before the sign-out. An empty change waits
+      // for them in a store that makes one change after another; in others the listing waits. No site is called "/".
+      try await backing.update(partitionSuffix.isEmpty ? "/" : partitionSuffix) { _ in }
+      try await removeCookies { _ in true }
+    }
   }
 
   /// Removes the cookies that satisfy a condition. Each site is changed atomically, but not all sites together.

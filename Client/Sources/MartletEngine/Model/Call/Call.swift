@@ -49,7 +49,8 @@ public final class Call: Work {
     responseTimeout = options?.value.responseTimeout
     self.deadline = Mutex(deadline)
     hasDeadline = deadline != nil
-    id = Self.lastID.add(1, ordering: .relaxed).newValue
+    // In the order of all sign-outs: whoever reads a mark afterwards and finds the former one began before the next.
+    id = Self.lastID.add(1, ordering: .sequentiallyConsistent).newValue
     reporter = EventReporter(listeners)
   }
 

@@ -12,7 +12,7 @@ import Synchronization
 
   public init() {}
 
-  /// The position of the last sign-out; 0 if there was none.
+  /// The position of the last sign-out; 0 if there was none. While one is being recorded, it may change twice.
   public var last: UInt64 { position.load(ordering: .sequentiallyConsistent) }
 
   /// Records a sign-out.

@@ -235,6 +235,47 @@ struct CacheStoreTests {
     }
   }
 
+  /// RFC 10008 §2.7, RFC 9111 §4.4: what removes the responses of a target removes those of its queries.
+  @Test(arguments: all) func queriesAreApartFromTheirTargetAndRemovedWithIt(_ making: Making) async throws {
+    let (one, two) = (String(repeating: "1", count: 64), String(repeating: "2", count: 64))
+    let names = [
+      "/a", "/a#\(one)", "/a#\(two)", "/a me", "/a#\(one) me", "/ab", "/ab#\(one)", "/a?#\(one)", "/old#\(two)",
+    ]
+    let table: [(CacheSelection, removed: Set<String>)] = [
+      (.key(key("/a")), ["/a", "/a#\(one)", "/a#\(two)"]),
+      (.key(key("/a#\(one)")), ["/a#\(one)"]),
+      (.key(key("/a", partition: "me")), ["/a me", "/a#\(one) me"]),
+      (.key(key("/old")), ["/old#\(two)"]),
+      (.url(key("/a").url), ["/a", "/a#\(one)", "/a#\(two)", "/a me", "/a#\(one) me"]),
+      (.partition("me"), ["/a me", "/a#\(one) me"]),
+      (.partition(""), ["/a", "/a#\(one)", "/a#\(two)", "/ab", "/ab#\(one)", "/a?#\(one)", "/old#\(two)"]),
+      (.olderThan(Date(timeIntervalSince1970: 1_000)), ["/old#\(two)"]),
+      (.all, Set(names)),
+    ]
+    let store = try making.store(folder)
+    for (selection, removed) in table {
+      try await store.remove(.all)
+      for name in names {
+        let parts = name.split(separator: " ").map(String.init)
+        let time = Date(timeIntervalSince1970: name.hasPrefix("/old") ? 999 : 2_000)
+        let stored = entry(parts[0], partition: parts.count > 1 ? parts[1] : "", length: 2, time: time)
+        try await store.save(stored, bytes(2))
+        #expect(try await store.entries(for: stored.key) == [stored], "\(name)")
+      }
+
+      try await store.remove(selection)
+
+      var left: Set<String> = []
+      for name in names {
+        let parts = name.split(separator: " ").map(String.init)
+        let found = try await store.entries(for: key(parts[0], partition: parts.count > 1 ? parts[1] : ""))
+        if !found.isEmpty { left.insert(name) }
+      }
+      #expect(left == Set(names).subtracting(removed), "\(selection)")
+      #expect(try await store.usage().entries == left.count, "\(selection)")
+    }
+  }
+
   @Test(arguments: all) func usageGoesBackToZero(_ making: Making) async throws {
     let store = try making.store(folder)
     for (number, size) in Self.sizes.enumerated() where size < 140_000 {

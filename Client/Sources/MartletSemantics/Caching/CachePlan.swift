@@ -54,7 +54,7 @@ package enum CachePlan: Sendable, Hashable {
     for request: RequestHead, policy: CachePolicy, stored: [StoredCandidate],
     in partition: String = "", at now: @autoclosure () -> Date
   ) -> CachePlan {
-    guard request.method == .get || request.method == .head else { return .forward(request) }
+    guard request.method.retrieves || request.method == .head else { return .forward(request) }
     let directives = CacheControl(request.fields)
     let candidate = usable(for: request, policy: policy, directives: directives, in: partition, among: stored)
     let plan =
@@ -80,7 +80,7 @@ package enum CachePlan: Sendable, Hashable {
     among stored: [StoredCandidate]
   ) -> CachePlan {
     var sent = reloading(request, policy: policy)
-    guard !stored.isEmpty, request.method == .get, usesStored(request, policy: policy, directives: directives),
+    guard !stored.isEmpty, request.method.retrieves, usesStored(request, policy: policy, directives: directives),
       !request.fields.contains(.cacheConditions)
     else { return .forward(sent) }
     let isRange = request.fields.contains(.range)

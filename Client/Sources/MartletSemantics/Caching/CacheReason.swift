@@ -32,9 +32,23 @@ extension CacheReason {
     case .unsuitableMethod: self.init("no later request could use it", "RFC 9111 §3")
     case .unsuitablePost:
       self.init("a response to POST needs a lifetime and the request's URL as Content-Location", "RFC 9110 §9.3.3")
+    case .unsuitableQuery:
+      self.init("a response to QUERY needs a status of success and a Cache-Control or Expires", "RFC 10008 §2.7")
     case .noLifetime: self.init("it has no lifetime, and its status implies none", "RFC 9111 §3")
     case .staleAtOnce: self.init("it is stale at once, and has no validator", "RFC 9111 §4.2")
     }
+  }
+
+  /// Why the content of a QUERY cannot be part of a key, in words.
+  package init(_ refusal: QueryContent.Refusal) {
+    let text =
+      switch refusal {
+      case .singleUse: "its body can be read only once, and a key with its content needs it before it is sent"
+      case .trailers: "its body has trailers, which the key does not contain"
+      case .tooLong: "its body has more than \(QueryContent.limit) bytes, too many for a key with its content"
+      case .unreadable: "its body could not be read for the key"
+      }
+    self.init(text, "RFC 10008 §2.7")
   }
 
   /// Why a stored response is validated, in words.

@@ -154,7 +154,7 @@ package enum CacheUpdate: Sendable, Hashable {
 
   /// Whether the response replaces the stored one. A refusal or a temporary error does not.
   private static func replaces(_ response: ResponseHead, for request: RequestHead) -> Bool {
-    request.method == .get && response.status != .notModified && !isRefusalOrTemporaryError(response.status)
+    request.method.retrieves && response.status != .notModified && !isRefusalOrTemporaryError(response.status)
   }
 
   /// Whether the status means a refusal or a temporary error.

@@ -24,6 +24,8 @@ package enum StorageRule {
     case unsuitableMethod
     /// A response to POST lacks a lifetime, or the URL of the request as `Content-Location`.
     case unsuitablePost
+    /// A response to QUERY is not successful, or says nothing about caching.
+    case unsuitableQuery
     /// It has no lifetime, and the status implies none.
     case noLifetime
     /// It is stale at once, and has no validator.
@@ -52,6 +54,10 @@ package enum StorageRule {
     let explicit = Freshness.explicitLifetime(of: response, control, receivedAt: responseTime)
     switch request.method {
     case .get: break
+    case .query:
+      // RFC 10008 §2.7 makes every response cacheable. Programs that query do not expect results from a cache unless
+      // the server has said so, hence more is required than of GET.
+      guard response.status.isSuccessful, explicit != nil || isExplicit(control) else { return .unsuitableQuery }
     case .post:
       // RFC 9110 §9.3.3: a later GET then uses the response.
       guard explicit != nil, response.status.isSuccessful, describesTarget(response, of: request) else {
@@ -94,7 +100,7 @@ package enum StorageRule {
     _ response: ResponseHead, to request: RequestHead, receivedAt responseTime: Date
   ) -> Bool {
     guard response.status == .partialContent else { return true }
-    return request.method == .get && request.fields.contains(.range)
+    return request.method.retrieves && request.fields.contains(.range)
       && StoredPart(of: response, receivedAt: responseTime) != nil
   }
 
@@ -112,6 +118,11 @@ package enum StorageRule {
   }
 
   private static func isUnderstood(_ status: HTTPStatus) -> Bool { !status.reasonPhrase.isEmpty }
+
+  /// Whether the response says that a private cache may keep it: for how long, or that it is validated before each use.
+  private static func isExplicit(_ control: CacheControl) -> Bool {
+    control.contains("public") || control.contains("private") || control.contains("no-cache")
+  }
 
   static func hasValidator(_ response: ResponseHead) -> Bool {
     response.fields.contains(.eTag) || response.fields.contains(.lastModified)

@@ -57,7 +57,7 @@ package struct StoredAnswer: Sendable, Hashable {
   /// time. The origin answers requests for several ranges, or for ranges of a decoded body.
   package static func canAnswer(_ request: RequestHead, with stored: StoredResponse, length: Int64) -> Bool {
     guard stored.head.status != .partialContent else { return stored.part?.range(for: request, of: stored) != nil }
-    guard request.method == .get, request.fields.contains(.range) else { return true }
+    guard request.method.retrieves, request.fields.contains(.range) else { return true }
     guard stored.head.status == .ok, !stored.isDecoded else { return false }
     return RangeRule.read(request.fields, length: length) != .other
   }

@@ -63,7 +63,7 @@ package struct StoredPart: Sendable, Hashable {
   /// Returns the requested range of the representation if the part can answer it: one range within the part, and no
   /// condition on the complete representation.
   func range(for request: RequestHead, of stored: StoredResponse) -> Range<Int64>? {
-    guard request.method == .get, !request.fields.contains(.cacheConditions),
+    guard request.method.retrieves, !request.fields.contains(.cacheConditions),
       case .part(let asked) = RangeRule.read(request.fields, length: size), asked.clamped(to: range) == asked,
       RangeRule.ifRangeHolds(request.fields, for: stored)
     else { return nil }

@@ -6,6 +6,7 @@ struct SharingRuleTests {
   @Test(
     arguments: [
       (.get, [:], true), (.get, [.accept: "text/plain", "X-Tag": "a"], true),
+      (.query, [.contentType: "text/plain"], true), (.query, [.cacheControl: "no-cache"], false),
       (.head, [:], false), (.post, [:], false),
       (.get, [.cacheControl: "no-cache"], false), (.get, [.pragma: "no-cache"], false),
       (.get, [.accept: "text/plain", .range: "bytes=0-1"], false), (.get, [.ifNoneMatch: "*"], false),

@@ -13,6 +13,9 @@ struct RedirectRuleTests {
     (303, "DELETE", "GET", false), (303, "OPTIONS", "GET", false), (303, "post", "GET", false),
     (307, "GET", "GET", true), (307, "POST", "POST", true), (307, "PUT", "PUT", true), (307, "HEAD", "HEAD", true),
     (308, "GET", "GET", true), (308, "POST", "POST", true), (308, "DELETE", "DELETE", true),
+    // RFC 10008 §2.5: a similar QUERY, without the exceptions for POST; after 303 a GET.
+    (301, "QUERY", "QUERY", true), (302, "QUERY", "QUERY", true), (307, "QUERY", "QUERY", true),
+    (308, "QUERY", "QUERY", true), (303, "QUERY", "GET", false),
   ])
   func statusDecidesAboutMethodAndBody(_ code: Int, method: String, next: String, keepsBody: Bool) throws {
     let followed = try follow(HTTPStatus(code), method: #require(HTTPMethod(rawValue: method)), to: "/b")

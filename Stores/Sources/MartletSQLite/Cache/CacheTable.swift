@@ -147,8 +147,13 @@ struct CacheTable {
   func remove(_ selection: CacheSelection) throws {
     switch selection {
     case .entry(let id): try run(.removeEntry, .id(id))
-    case .key(let key): try run(.removeKey, .text(key.url), .text(key.partition))
-    case .url(let url): try run(.removeURL, .text(url))
+    case .key(let key):
+      try run(.removeKey, .text(key.url), .text(key.partition))
+      // The URLs of QUERY keys have a fragment, and `$` is the character after `#`.
+      try run(.removeQueriesOfKey, .text(key.url + "#"), .text(key.url + "$"), .text(key.partition))
+    case .url(let url):
+      try run(.removeURL, .text(url))
+      try run(.removeQueriesOfURL, .text(url + "#"), .text(url + "$"))
     case .partition(let partition): try run(.removePartition, .text(partition))
     case .olderThan(let date): try run(.removeOlder, .date(date))
     case .all: try run(.removeAll)

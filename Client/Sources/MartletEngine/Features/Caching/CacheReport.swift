@@ -47,6 +47,8 @@ extension CacheTransaction {
   func reason(_ uncacheable: Uncacheable) -> CacheReason {
     switch uncacheable {
     case .foreignHost: CacheReason("its Host is not that of its URL", "RFC 9111 §2")
+    case .unreadQuery: CacheReason("its content is not known", "RFC 10008 §2.7")
+    case .query(let refusal): CacheReason(refusal)
     case .method: CacheReason("its method is \(request.method)", "RFC 9111 §4")
     case .body: CacheReason("it has a body, which the key of the cache does not contain", "RFC 9111 §2")
     case .upgrade: CacheReason("it asks for another protocol", "RFC 9110 §7.8")

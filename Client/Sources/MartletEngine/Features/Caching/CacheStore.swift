@@ -126,9 +126,10 @@ extension CacheEntry {
 public enum CacheSelection: Sendable, Hashable {
   /// One entry.
   case entry(CacheEntry.ID)
-  /// All variants of one URL in one partition.
+  /// All variants of one URL in one partition, and those of all QUERY requests whose ``CacheKey/target`` it is.
   case key(CacheKey)
-  /// All variants of one URL in all partitions. The URL has the form of ``CacheKey/url``.
+  /// All variants of one URL in all partitions, and those of all QUERY requests to it. The URL has the form of
+  /// ``CacheKey/url``.
   case url(String)
   /// All entries of a partition.
   case partition(String)

@@ -26,11 +26,15 @@ final class CacheTransaction: Sendable {
   }
 
   /// Why no stored response can answer a request.
-  enum Uncacheable: Sendable {
+  enum Uncacheable: Sendable, Hashable {
     /// Its `Host` is not that of its URL, which the key contains.
     case foreignHost
-    /// Its method is neither GET nor HEAD.
+    /// Its method is neither GET, HEAD nor QUERY.
     case method
+    /// It is a QUERY, whose content has to be read before its key is known.
+    case unreadQuery
+    /// It is a QUERY, and its content cannot be part of a key.
+    case query(QueryContent.Refusal)
     /// It has a body, which the key does not contain.
     case body
     /// It asks for another protocol: such a connection belongs to one caller.
@@ -81,6 +85,35 @@ final class CacheTransaction: Sendable {
     mayBeJoined = Self.mayBeJoined(request, in: call)
   }
 
+  /// Makes the transaction of a QUERY.
+  ///
+  /// - Parameter key: its key; nil if its content cannot be part of one.
+  init(
+    _ request: HTTPRequest, key: Result<CacheKey, QueryContent.Refusal>, in call: Call, of cache: HTTPCache
+  ) {
+    self.request = request
+    self.call = call
+    self.cache = cache
+    switch key {
+    case .success(let key):
+      (self.key, uncacheable) = (key, nil)
+      mayBeJoined = Self.mayWait(request, in: call) && SharingRule.allows(request.method, request.fields)
+    case .failure(let refusal):
+      (self.key, uncacheable) = (request.cacheKey(in: request.options.partition), .query(refusal))
+      mayBeJoined = false
+    }
+  }
+
+  /// Makes the transaction of the same request in another call.
+  private init(_ original: CacheTransaction, in call: Call) {
+    (request, key, cache) = (original.request, original.key, original.cache)
+    (uncacheable, mayBeJoined) = (original.uncacheable, original.mayBeJoined)
+    self.call = call
+  }
+
+  /// Returns a transaction that sends the same request in another call.
+  func again(in call: Call) -> CacheTransaction { CacheTransaction(self, in: call) }
+
   deinit { finish(.abandoned) }
 
   /// Changes the cache's statistics. A validation in the background does not count as a request.
@@ -90,9 +123,14 @@ final class CacheTransaction: Sendable {
 
   private static func uncacheable(_ request: HTTPRequest) -> Uncacheable? {
     if CacheKey.isForeignHost(in: request.head) { return .foreignHost }
-    guard request.method == .get || request.method == .head else { return .method }
+    guard request.method == .get || request.method == .head else { return uncacheable(request.method, request) }
     guard request.body.isEmpty else { return .body }
     return request.fields.contains(.upgrade) ? .upgrade : nil
+  }
+
+  private static func uncacheable(_ method: HTTPMethod, _ request: HTTPRequest) -> Uncacheable {
+    guard method == .query else { return .method }
+    return request.fields.contains(.upgrade) ? .upgrade : .unreadQuery
   }
 
   /// Whether the request lacks credentials that it should have, and no partition identifies the user. Only a response
@@ -101,9 +139,13 @@ final class CacheTransaction: Sendable {
 
   /// Whether identical requests may use the response: not if the request must be sent itself, or lacks credentials.
   private static func mayBeJoined(_ request: HTTPRequest, in call: Call) -> Bool {
+    mayWait(request, in: call) && RequestIdentity.allowsSharing(of: request)
+  }
+
+  private static func mayWait(_ request: HTTPRequest, in call: Call) -> Bool {
     switch request.options.cachePolicy {
     case .reloadIgnoringCacheData, .reloadRevalidatingCacheData: false
-    default: call.missingCredentials == nil && RequestIdentity.allowsSharing(of: request)
+    default: call.missingCredentials == nil
     }
   }
 

@@ -12,8 +12,11 @@ struct CachingTransport: Transport, DeadlineAware {
 
   /// Looks up the stored responses until one of them answers the request, or the request has to be sent.
   func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
-    let transaction = CacheTransaction(request, in: call, of: cache)
-    if let uncacheable = transaction.uncacheable { return try await sendUncached(transaction, because: uncacheable) }
+    var transaction = CacheTransaction(request, in: call, of: cache)
+    if transaction.uncacheable != nil {
+      if case .unreadQuery = transaction.uncacheable { transaction = try await withContent(transaction) }
+      if let uncacheable = transaction.uncacheable { return try await sendUncached(transaction, because: uncacheable) }
+    }
     var unreadable: Set<CacheEntry.ID> = []
     var step = try firstStep(for: transaction)
     while true {
@@ -181,7 +184,7 @@ struct CachingTransport: Transport, DeadlineAware {
       Call(runner: transaction.call.runner, asked: nil, Call.Use(onlyRenewsCache: true), listeners: [], deadline: nil)
     }
     call.takeLocals(of: transaction.call)
-    let background = CacheTransaction(transaction.request, in: call, of: cache)
+    let background = transaction.again(in: call)
     background.register()  // now, so that a later removal includes its response
     call.context.perform {
       _ = Task {

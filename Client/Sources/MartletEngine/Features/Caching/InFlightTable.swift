@@ -155,11 +155,13 @@ private struct Removals: Sendable {
   /// Whether one of them has included the response of a request.
   func include(_ request: UInt64, of key: CacheKey) -> Bool {
     guard last > request else { return false }
-    let latest = max(
-      max(ofAll, keys.value(for: key) ?? 0),
-      max(urls.value(for: key.url) ?? 0, partitions.value(for: key.partition) ?? 0))
+    var latest = max(ofAll, max(number(of: key), partitions.value(for: key.partition) ?? 0))
+    if key.content != nil { latest = max(latest, number(of: key.target)) }
     return latest > causes[request] ?? request
   }
+
+  /// The number of the last removal of a key or its URL.
+  private func number(of key: CacheKey) -> UInt64 { max(keys.value(for: key) ?? 0, urls.value(for: key.url) ?? 0) }
 
   /// Notes that a request has caused the last removal.
   mutating func exempt(_ request: UInt64) { causes[request] = last }

@@ -119,6 +119,8 @@ private struct StoredResponses {
   let entryLimit: Int64
   private var items: LRUStorage<CacheEntry.ID, Item>
   private var identifiers: [CacheKey: [CacheEntry.ID]] = [:]
+  /// The keys of QUERY requests by the keys of their targets.
+  private var queries: [CacheKey: Set<CacheKey>] = [:]
 
   init(capacity: Int64, entryLimit: Int64) {
     self.entryLimit = min(entryLimit, capacity)
@@ -137,6 +139,7 @@ private struct StoredResponses {
   mutating func insert(_ entry: CacheEntry, body: Data) {
     removeVariant(of: entry)
     identifiers[entry.key, default: []].append(entry.id)
+    if entry.key.content != nil { queries[entry.key.target, default: []].insert(entry.key) }
     unlist(items.set(Item(entry: entry, body: body), cost: Self.cost(of: entry), for: entry.id))
   }
 
@@ -151,9 +154,9 @@ private struct StoredResponses {
   mutating func remove(_ selection: CacheSelection) {
     switch selection {
     case .entry(let id): remove(id)
-    case .key(let key): for id in identifiers[key] ?? [] { remove(id) }
+    case .key(let key): for key in [key] + (queries[key] ?? []) { for id in identifiers[key] ?? [] { remove(id) } }
     case .all: removeAll { _ in true }
-    case .url(let url): removeAll { $0.key.url == url }
+    case .url(let url): removeAll { $0.key.url == url || $0.key.target.url == url }
     case .partition(let partition): removeAll { $0.key.partition == partition }
     case .olderThan(let date): removeAll { $0.response.responseTime < date }
     }
@@ -177,7 +180,14 @@ private struct StoredResponses {
     for entry in removed.map(\.entry) {
       let others = identifiers[entry.key]?.filter { $0 != entry.id } ?? []
       identifiers[entry.key] = others.isEmpty ? nil : others
+      if others.isEmpty, entry.key.content != nil { unlistQuery(entry.key) }
     }
+  }
+
+  private mutating func unlistQuery(_ key: CacheKey) {
+    let target = key.target
+    queries[target]?.remove(key)
+    if queries[target]?.isEmpty == true { queries[target] = nil }
   }
 
   /// The bytes of body, key and fields, and an estimate of the overhead.

@@ -29,9 +29,10 @@
     Fingerprint.of(([key.partition, key.url] + selecting).map { "\($0.utf8.count):\($0)" }.joined())
   }
 
-  /// Whether the response may be used for other requests.
+  /// Whether the response may be used for other requests. Not that of a QUERY, because the key of its request has no
+  /// content.
   package static func allowsSharing(of request: HTTPRequest) -> Bool {
-    request.body.isEmpty && SharingRule.allows(request.method, request.fields)
+    request.method == .get && request.body.isEmpty && SharingRule.allows(request.method, request.fields)
   }
 }
 

@@ -194,9 +194,17 @@ private struct CallWords {
     }
   }
 
-  /// What the server says about the end of the resource.
+  /// What the server says about the end of the resource, and what caches and proxies on the way say.
   private static func announcements(of head: ResponseHead) -> [Words] {
-    head.fields.deprecationNotice().map { [("the server announces: \($0)", "RFC 9745, RFC 8594", "notice")] } ?? []
+    let fields = head.fields
+    var words: [Words] = []
+    if let notice = fields.deprecationNotice() {
+      words.append(("the server announces: \(notice)", "RFC 9745, RFC 8594", "notice"))
+    }
+    words += fields.cacheStatuses.map { ("the cache \($0)", "RFC 9211", nil) }
+    words += fields.proxyStatuses.map { ("the proxy \($0)", "RFC 9209", $0.error == nil ? nil : "notice") }
+    if let priority = fields.priority { words.append(("the response has \(priority)", "RFC 9218", nil)) }
+    return words
   }
 
   private func ending(_ error: HTTPError?) -> Words {

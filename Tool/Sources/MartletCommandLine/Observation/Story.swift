@@ -88,9 +88,14 @@ final class Story: EventListener {
     }
   }
 
-  /// What the server says about the end of the resource.
+  /// What the server says about the end of the resource, and what caches and proxies on the way say.
   private static func announcements(of head: ResponseHead) -> [String] {
-    head.fields.deprecationNotice().map { ["the server announces: \($0)"] } ?? []
+    let fields = head.fields
+    var lines = fields.deprecationNotice().map { ["the server announces: \($0)"] } ?? []
+    lines += fields.cacheStatuses.map { "the cache \($0) (Cache-Status)".printable }
+    lines += fields.proxyStatuses.map { "the proxy \($0) (Proxy-Status)".printable }
+    if let priority = fields.priority { lines.append("the response has \(priority) (Priority)") }
+    return lines
   }
 
   private static func sent(_ head: String) -> [String] { head.lines.map { "> \($0)" } }

@@ -11,7 +11,7 @@ import Synchronization
 /// | line | level |
 /// |---|---|
 /// | the head that is sent, the head of a response, what the transport measured; a message of a WebSocket | trace |
-/// | an attempt begins; an informational response; why a request is sent again, or why not; a refused cookie; the response comes from the cache; a request waits because of a limit | debug |
+/// | an attempt begins; an informational response; why a request is sent again, or why not; a refused cookie; the response comes from the cache; a request waits because of a limit; what caches and proxies on the way say (``CacheStatus``, ``ProxyStatus``), and the priority of a response | debug |
 /// | a response below 500; a call that was cancelled, or whose body was cancelled | info |
 /// | a circuit breaker opens or closes; a server wants no more requests; a resource is deprecated or will end (``DeprecationNotice``), once for an origin and a path | notice |
 /// | a response of 500 and above | warning |
@@ -69,6 +69,7 @@ public struct LogListener: EventListener {
     case .response(let head, let url):
       log(.trace, call, "response: \(head.statusText), \(shown(head.fields))")
       for offer in EventWords.offers(of: head) { log(.trace, call, offer) }
+      if sink.isEnabled(.debug) { for line in EventWords.intermediaries(of: head) { log(.debug, call, line) } }
       if let notice = deprecations.newNotice(of: head, from: url) {
         log(.notice, call, EventWords.deprecation(notice, of: url, redaction))
       }

@@ -58,6 +58,15 @@
     return ["this origin offers \(names.joined(separator: ", ")) (Alt-Svc), which is not used".printable]
   }
 
+  /// What caches and proxies on the way say about a response, and its priority.
+  static func intermediaries(of head: ResponseHead) -> [String] {
+    let fields = head.fields
+    var lines = fields.cacheStatuses.map { "the cache \($0) (Cache-Status)".printable }
+    lines += fields.proxyStatuses.map { "the proxy \($0) (Proxy-Status)".printable }
+    if let priority = fields.priority { lines.append("the response has \(priority) (Priority)") }
+    return lines
+  }
+
   /// What a server says about the end of a resource, and where people can read more.
   static func deprecation(_ notice: DeprecationNotice, of url: URL, _ redaction: Redaction) -> String {
     let pages = notice.links.compactMap { $0.url(relativeTo: url) }.map { redaction.redacted($0) }

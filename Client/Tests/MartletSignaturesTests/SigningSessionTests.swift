@@ -2,6 +2,7 @@ import MartletEngine
 import MartletSemantics
 import MartletSockets
 import MartletTesting
+import Synchronization
 import TestSupport
 import Testing
 
@@ -52,6 +53,34 @@ struct SigningSessionTests {
     #expect(covered.contains("content-digest") && covered.contains("content-length") && !covered.contains("x-none"))
     let (created, expires) = (try #require(signature.input.created), try #require(signature.input.expires))
     #expect(expires.timeIntervalSince(created) == 60)
+  }
+
+  @Test func notesSayWhatIsSignedAndWhatWasVerified() async throws {
+    let server = try LoopbackServer { _ in
+      let head = ResponseHead(status: .ok, fields: [.contentType: "text/plain; charset=utf-8"])
+      var input = SignatureInput([.status])
+      (input.created, input.keyID) = (.now, "client")
+      let context = SignatureContext(head, to: nil)
+      let signature = try MessageSignature(input, label: "s", of: context, with: Self.key(true))
+      return signature.fields.reduce(into: Reply.text("ok")) { $0 = $0.with($1.name, $1.value) }
+    }
+    let notes = Mutex<[String]>([])
+    let session = try Self.session {
+      let verifier = SignatureVerifier(requiring: [.status], key: try Self.key(false))
+      $0.finalInterceptors = [
+        try RequestSigner(Self.key(true), covering: [.method, .queryParameter("token")], for: .any),
+        ResponseVerifier(verifier, for: .any),
+      ]
+      $0.listeners = [
+        EventHandler(.note) { event, _ in if case .note(let text) = event { notes.withLock { $0.append(text) } } }
+      ]
+    }
+    _ = try await session.data(for: HTTPRequest(.get, server.url("/?token=hidden")))
+    #expect(
+      notes.withLock { $0 } == [
+        "the request is signed: 'sig1' by the key 'client', covering \"@method\" \"@query-param\";name=\"token\"",
+        "the response's signature is valid: 's' by the key 'client', covering \"@status\"",
+      ])
   }
 
   @Test func aCredentialCanBeCovered() async throws {

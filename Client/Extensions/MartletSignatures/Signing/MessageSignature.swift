@@ -48,6 +48,12 @@ public struct MessageSignature: Sendable, Hashable {
     return ["Signature-Input": input, "Signature": signature]
   }
 
+  /// What is signed, for logs: the label, the key's identifier and the components, none of which is secret.
+  var summary: String {
+    let key = input.keyID.map { " by the key '\($0)'" } ?? ""
+    return "'\(label)'\(key), covering \(input.components.map(\.description).joined(separator: " "))"
+  }
+
   private func lines() throws(StructuredField.SyntaxError) -> (input: String, signature: String) {
     var (inputs, signatures) = (StructuredField.Dictionary(), StructuredField.Dictionary())
     inputs[label] = .innerList(input.member)

@@ -19,6 +19,7 @@ import MartletSemantics
 /// - A body is covered by its digest: see ``Martlet/RequestOptions/contentDigest``. That of a stream follows the
 ///   body, so it cannot be covered.
 /// - A request that already has a signature with the label is not signed again.
+/// - A note of the call says what is signed, with which key: logs, the inspector and `martlet --verbose` show it.
 public struct RequestSigner: Interceptor {
   /// Only `prepare`.
   public var stages: InterceptorStages { .prepare }
@@ -83,6 +84,7 @@ public struct RequestSigner: Interceptor {
     let signature = try MessageSignature(input, label: label, of: SignatureContext(head), with: key)
     var request = request
     for (name, value) in signature.fields { request.fields.append(value, for: name) }
+    call.emit(.note("the request is signed: \(signature.summary)"))
     return .send(request)
   }
 }
@@ -144,7 +146,8 @@ public struct ResponseVerifier: Interceptor {
     guard case .success(let response) = outcome, let origin = attempt.sent.origin, scope.covers(origin),
       let received = response.networkHead
     else { return .accept }
-    _ = try await verifier.verify(SignatureContext(received, to: attempt.sent.headAsSent(origin)))
+    let signature = try await verifier.verify(SignatureContext(received, to: attempt.sent.headAsSent(origin)))
+    call.emit(.note("the response's signature is valid: \(signature.summary)"))
     if requiresDigest, received.fields.digests(of: .contentDigest).isEmpty {
       throw SignatureError(
         .uncheckedContent, "the signed Content-Digest has no SHA-256 and no SHA-512, so the content cannot be checked")

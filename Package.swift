@@ -253,7 +253,7 @@ package.add(
       name: "MartletCommandLine",
       dependencies: [
         "MartletSemantics", "MartletEngine", "MartletSockets", "MartletObservation", "MartletSignIn",
-        "MartletWebSocket", "MartletServer", "MartletTesting", "MartletSQLite", "MartletInspector",
+        "MartletSignatures", "MartletWebSocket", "MartletServer", "MartletTesting", "MartletSQLite", "MartletInspector",
       ]),
     .outside(
       name: "MartletToolImages",

@@ -44,7 +44,7 @@ let package = Package(
       name: "MartletCommandLine",
       dependencies: from(
         "Client", "MartletSemantics", "MartletEngine", "MartletSockets", "MartletObservation", "MartletSignIn",
-        "MartletWebSocket", "MartletServer", "MartletTesting")
+        "MartletSignatures", "MartletWebSocket", "MartletServer", "MartletTesting")
         + from("Stores", "MartletSQLite")
         + from("Inspector", "MartletInspector")),
     .outside(

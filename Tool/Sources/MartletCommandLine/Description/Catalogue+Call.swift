@@ -110,6 +110,29 @@ extension Catalogue {
         "signs for AWS: aws:amz:REGION:SERVICE, or aws:amz if the host has both; --auth, otherwise $AWS_ACCESS_KEY_ID, has the keys"
       ),
       OptionDescription(
+        .dpop, .file,
+        "--auth is an access token that is bound to the private key in this file (RFC 9449), and is sent with its proof"
+      ),
+      OptionDescription(
+        .sign, .file,
+        "signs requests to the URL's origin (RFC 9421) with the private key in this file: PEM, a JSON Web Key, or with --sign-algorithm hmac-sha256 a secret"
+      ),
+      OptionDescription(.signID, .text("ID"), "the identifier of that key, which the signature names (keyid)"),
+      OptionDescription(
+        .signAlgorithm, .oneOf(SigningOptions.algorithms),
+        "the algorithm of that key; needed for RSA keys and secrets"),
+      OptionDescription(
+        .signCovering, .text("LIST"),
+        "what is signed: names of fields, and others such as @method,@path; by default @method, @target-uri, and if they are sent authorization, content-digest, content-type and dpop"
+      ),
+      OptionDescription(
+        .verifySignature, .file,
+        "accepts only responses whose @status and content-digest are signed by the key in this file"),
+      OptionDescription(
+        .digest, .oneOf(SigningOptions.digests),
+        "sends Content-Digest (RFC 9530) with the body, as --sign does with sha-256, and checks the digests of responses"
+      ),
+      OptionDescription(
         .csrf, .text("ROOT"), "fetches a CSRF token there for requests that change something, and renews it"),
     ])
 

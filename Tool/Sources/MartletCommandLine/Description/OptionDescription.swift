@@ -124,6 +124,11 @@ enum OptionName: String, Sendable, Hashable, CaseIterable {
   case netrcFile = "netrc-file"
   case csrf
   case awsSignature = "aws-sigv4"
+  case dpop, sign, digest
+  case signID = "sign-id"
+  case signAlgorithm = "sign-algorithm"
+  case signCovering = "sign-covering"
+  case verifySignature = "verify-signature"
   // behavior
   case correlation, language, retry, timeout, deadline
   case limitRate = "limit-rate"

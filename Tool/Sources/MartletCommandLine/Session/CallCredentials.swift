@@ -2,11 +2,13 @@ import MartletEngine
 @_spi(Toolkit) import MartletSemantics
 import MartletSignIn
 
-/// The credentials of `--auth`, `--aws-sigv4` or the URL.
+/// The credentials of `--auth`, `--aws-sigv4`, `--dpop` or the URL.
 enum CallCredentials: Sendable, Codable, Hashable {
   case basic(user: String, password: String)
   case digest(user: String, password: String)
   case bearer(token: String)
+  /// A token that is bound to the key of `--dpop`.
+  case dpop(token: String)
   case aws(AWSKeys)
 
   /// Reads `--auth` and `--auth-type`, otherwise the user information of the URL, `http://user:password@host/`; nil
@@ -18,13 +20,18 @@ enum CallCredentials: Sendable, Codable, Hashable {
     _ arguments: ParsedArguments, for request: inout HTTPRequest, at origin: Origin, _ environment: ToolEnvironment
   ) throws {
     let given = GivenText(arguments, of: request.url, at: origin, environment)
-    let options: [OptionName] = [.auth, .authType, .awsSignature]
+    let options: [OptionName] = [.auth, .authType, .awsSignature, .dpop]
     if options.contains(where: arguments.has) { request.url = request.url.withoutUserInformation ?? request.url }
     if let specification = arguments.value(.awsSignature) {
       if arguments.has(.authType) {
         throw UsageError("--aws-sigv4 and --auth-type cannot be combined: leave one out")
       }
       self = .aws(try AWSKeys(specification, given, for: origin, environment))
+      return
+    }
+    if arguments.has(.dpop) {
+      guard let token = try Self.boundToken(arguments) else { return nil }
+      self = .dpop(token: token)
       return
     }
     let type = arguments.value(.authType) ?? "basic"
@@ -40,11 +47,22 @@ enum CallCredentials: Sendable, Codable, Hashable {
     self = type == "digest" ? .digest(user: user, password: password) : .basic(user: user, password: password)
   }
 
+  /// Returns the token of `--auth` with `--dpop`; nil if it is that of a session.
+  private static func boundToken(_ arguments: ParsedArguments) throws(UsageError) -> String? {
+    if arguments.has(.authType) { throw UsageError("--dpop and --auth-type cannot be combined: leave one out") }
+    let hasSession = arguments.has(.session) || arguments.has(.sessionReadOnly)
+    guard let token = arguments.value(.auth) else {
+      if hasSession { return nil }
+      throw UsageError("--dpop needs --auth TOKEN: the access token that the server has bound to the key")
+    }
+    return token
+  }
+
   /// The value of `Authorization` if it needs no challenge and no signature; nil for the others.
   var authorization: String? {
     switch self {
     case .basic(let user, let password): "Basic " + Data("\(user):\(password)".utf8).base64EncodedString()
-    case .digest, .aws: nil
+    case .digest, .aws, .dpop: nil
     case .bearer(let token): "Bearer " + token
     }
   }
@@ -58,6 +76,7 @@ enum CallCredentials: Sendable, Codable, Hashable {
     case .digest(let user, let password):
       PasswordSource(Credential(user: user, password: password), for: scope, schemes: [.digest])
     case .bearer(let token): TokenSource(AccessToken(token), for: scope)
+    case .dpop(let token): TokenSource(AccessToken(token, type: "DPoP"), for: scope)
     case .aws(let keys):
       AWSSignatureSource(keys.credentials, region: keys.region, service: keys.service, for: scope)
     }

@@ -29,6 +29,7 @@ struct CallOptions {
     }
     try setCache(of: &configuration)
     try addInterceptors(to: &configuration, for: url)
+    try SigningOptions(arguments, environment).apply(to: &configuration, for: url)
     // Only without other credentials, which may be those of another user; and only for the URL's own origin, because an
     // entry may apply to every host.
     if configuration.credentials.isEmpty, let netrc = try Netrc(of: arguments, environment) {

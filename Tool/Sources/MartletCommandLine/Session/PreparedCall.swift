@@ -92,7 +92,8 @@ struct PreparedCall: Sendable {
 
   /// The options for how a request is sent that its curl command does not express.
   private static let missingInCurl: [OptionName] = [
-    .netrc, .netrcFile, .csrf, .correlation, .language, .cache, .onlyCached, .replay, .timeout, .retry, .proxy, .ca,
+    .netrc, .netrcFile, .csrf, .sign, .verifySignature, .digest, .correlation, .language, .cache, .onlyCached, .replay,
+    .timeout, .retry, .proxy, .ca,
     .cert, .key, .certPassword, .pin, .ssl, .http1, .http2, .resolve, .unixSocket, .interface,
   ]
 
@@ -109,7 +110,7 @@ struct PreparedCall: Sendable {
     var missing = Self.missingInCurl.filter(arguments.has)
     if !request.fields.contains(.authorization), let credentials = kept.credentials {
       request.fields[.authorization] = credentials.authorization
-      let sources: [OptionName] = [.awsSignature, .authType, .session, .sessionReadOnly]
+      let sources: [OptionName] = [.awsSignature, .dpop, .authType, .session, .sessionReadOnly]
       if credentials.authorization == nil, let source = sources.first(where: arguments.has) { missing.append(source) }
     }
     if !request.fields.contains(.cookie) {

@@ -5,6 +5,7 @@ import MartletSemantics
 /// sent once more, with that signature.
 ///
 /// ```swift
+/// let allowed: [SignatureComponent] = [.method, .targetURI, .field(.contentDigest)]
 /// let signer = AnsweringSigner(key, for: .origin(of: api)) { wanted in
 ///   wanted.tag == "payments" && wanted.components.allSatisfy { allowed.contains($0) }
 /// }

@@ -4,7 +4,7 @@ extension HTTPFields {
   ///
   /// ```swift
   /// let form: MediaType = "application/x-www-form-urlencoded"
-  /// if response.fields.acceptQuery?.contains(where: { form.matches($0) }) == true { … }
+  /// let acceptsForms = response.fields.acceptQuery?.contains { form.matches($0) } ?? false
   /// ```
   ///
   /// It holds for all URLs of the server with the same path, whatever their query.

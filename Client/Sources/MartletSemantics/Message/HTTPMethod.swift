@@ -49,8 +49,8 @@ public struct HTTPMethod: Sendable, Hashable, RawRepresentable, CustomStringConv
     }
   }
 
-  /// Whether the response has a representation that a cache may use again: GET, and QUERY, which is a GET of the resource
-  /// that its content and its target define together (RFC 10008 §2.2).
+  /// Whether the response has a representation that a cache may use again: GET, and QUERY, which is a GET of the
+  /// resource that its content and its target define together (RFC 10008 §2.2).
   package var retrieves: Bool { self == .get || self == .query }
 
   /// Whether sending the request twice has the same intended effect as sending it once (RFC 9110 §9.2.2).

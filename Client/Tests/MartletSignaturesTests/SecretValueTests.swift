@@ -14,6 +14,8 @@ import Testing
     let values: [(String, Any)] = [
       ("a secret", secret), ("a key", key), ("DPoP", try DPoP(key)),
       ("an assertion", OAuthClient.Authentication.privateKeyJWT(secret)),
+      ("a signer", RequestSigner(secret, covering: [.method], for: .any)),
+      ("an answering signer", AnsweringSigner(key, for: .any) { _ in true }),
     ]
     for (name, value) in values {
       #expect(!showsSecret(value), "\(name)")

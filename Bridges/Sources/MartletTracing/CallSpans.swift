@@ -68,6 +68,7 @@ final class CallSpans: Sendable {
     case .started, .sending, .written, .informational, .progress, .bytes, .message, .cookieRefused,
       .cookiesStored, .cacheDecision, .limit, .note:
       break
+    @unknown default: break
     }
   }
 

@@ -99,8 +99,11 @@ extension Call {
   private static let correlation = CallLocal<String?>(nil)
   private static let tracing = CallLocal(false)
 
-  /// Whether a tracing system sets `traceparent` in the requests of the call.
-  package var isTraced: Bool {
+  /// Whether a tracing system sets `traceparent` in the requests of the call; `false` by default. If it does,
+  /// ``CorrelationInterceptor`` leaves their trace as it is.
+  ///
+  /// Set it in an interceptor that passes on the context of a tracer of your own; `MartletTracing` sets it, too.
+  public var isTraced: Bool {
     get { self[Self.tracing] }
     set { self[Self.tracing] = newValue }
   }

@@ -18,7 +18,7 @@ package final class CutServer: Sendable {
   ///   - isHTTP2: whether the connection is one of HTTP/2.
   ///   - tls: whether it is one of TLS 1.3.
   package init(_ response: [UInt8], isHTTP2: Bool, tls: Bool) throws {
-    let authority = try Self.authority.get()
+    let authority = try TestAuthority.shared.get()
     let port = try LocalPort.free()
     let files = ["server.pem", "server.key"].map { authority.folder.file($0).path }
     let hex = response.map { String(format: "%02x", $0) }.joined()
@@ -39,8 +39,6 @@ package final class CutServer: Sendable {
 
   /// The additions of a TLS 1.3 record to its content: a header, a type and an authentication tag (RFC 8446 §5.2).
   private static let record = 5 + 1 + 16
-
-  private static let authority = Result { try TestAuthority() }
 
   private static let script = #"""
     import socket, ssl, struct, sys

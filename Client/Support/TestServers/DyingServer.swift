@@ -32,7 +32,7 @@ package final class DyingServer: Sendable {
   package init(
     _ death: Death, _ moment: Moment, isHTTP2: Bool, tls: Bool, leavesFirstOpen: Bool = false
   ) throws {
-    let authority = try Self.authority.get()
+    let authority = try TestAuthority.shared.get()
     let port = try LocalPort.free()
     let files = ["server.pem", "server.key"].map { authority.folder.file($0).path }
     let arguments = [
@@ -49,8 +49,6 @@ package final class DyingServer: Sendable {
   /// Ends the first connection if it dies between requests, after its response was read: a reset would destroy the
   /// response.
   package func endFirstConnection() { _ = LocalPort.answers(process.port) }
-
-  private static let authority = Result { try TestAuthority() }
 
   private static let script = #"""
     import ctypes, socket, ssl, struct, sys, threading

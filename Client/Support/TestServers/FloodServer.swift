@@ -21,7 +21,7 @@ package final class FloodServer: Sendable {
   package static let most = 100_000
 
   package init(_ record: Record) throws {
-    let authority = try Self.authority.get()
+    let authority = try TestAuthority.shared.get()
     let port = try LocalPort.free()
     let files = ["server.pem", "server.key"].map { authority.folder.file($0).path }
     process = try RealProcess("python3", ["-c", Self.script, "\(port)", record.rawValue] + files, port: port)
@@ -29,8 +29,6 @@ package final class FloodServer: Sendable {
     guard let url = URL(string: "https://127.0.0.1:\(port)/") else { throw RealServerError("no URL") }
     self.url = url
   }
-
-  private static let authority = Result { try TestAuthority() }
 
   // Python's own module cannot send these records
   private static let script = #"""

@@ -1,40 +1,15 @@
 package import Foundation
 import MartletTesting
 
-/// An HTTP/2 server in Python that sends prepared frames, some of which violate the protocol: the `first` frames answer
-/// the first request on a connection, and so on. Every other request is answered with the number of requests so far.
+/// An HTTP/2 server in Python that sees each frame, and sends prepared ones. Every other request is answered with the
+/// number of requests so far.
 package final class FrameServer: Sendable {
   package let url: URL
   package let authority: TestAuthority
   private let process: RealProcess
 
-  /// The response to the second request of the first connection.
+  /// What the server does, which a ``LoopbackServer`` cannot do: it speaks through nghttp2.
   package enum Fault: String, Sendable, CaseIterable {
-    case none
-    /// DATA on an idle stream, then the end of the connection (RFC 9113 §5.1).
-    case idleData
-    /// SETTINGS of a wrong size, then the end of the connection (§6.5).
-    case badSettings
-    /// The end of the connection.
-    case end
-    /// REFUSED_STREAM (§8.7).
-    case refused
-    /// GOAWAY with a lower stream number (§6.8).
-    case goAway
-    /// A head, half a body, DATA on an idle stream, the end of the connection.
-    case cutByIdleData
-    /// A head, half a body, invalid SETTINGS, the end of the connection.
-    case cutBySettings
-    /// A head, half a body, the end of the connection.
-    case cut
-    /// A head, half a body, GOAWAY with a lower stream number.
-    case cutByGoAway
-    /// GOAWAY with the stream's number, a complete response without a length, the end of the connection.
-    case graceful
-    /// A complete response without a length.
-    case whole
-    /// A valid response; no response of this server has a length.
-    case noLength
     /// A complete response to each request's head, and RST_STREAM with NO_ERROR after the second DATA, because the body
     /// is not needed (§8.1).
     case early
@@ -48,18 +23,15 @@ package final class FrameServer: Sendable {
     case deaf
     /// The client's SETTINGS_INITIAL_WINDOW_SIZE, as text.
     case window
-    /// A valid response, and then SETTINGS with a SETTINGS_MAX_CONCURRENT_STREAMS of 0 (§5.1.2).
+    /// For the second request of the first connection, a valid response, and then SETTINGS with a
+    /// SETTINGS_MAX_CONCURRENT_STREAMS of 0 (§5.1.2).
     case noStreams
-    /// A head of 200 kB, which libcurl refuses whatever the limit is.
+    /// For the second request of the first connection, a head of 200 kB, which libcurl refuses whatever the limit is.
     case largeHead
     /// DATA on an idle stream for each POST, followed by 256 KiB; the connection stays open. A GET is answered with the
     /// fate of those connections, as text: the code of the received GOAWAY, `none`, or `open` if the client does not
     /// close within ten seconds: `1 1`.
     case farewell
-    /// A response whose head ends its stream. It has no content and no length.
-    case noContent
-    /// The same, with the end of the stream in an empty DATA.
-    case emptyData
     /// SETTINGS with a SETTINGS_MAX_HEADER_LIST_SIZE of 1000 (§6.5.2), and then as if there were no fault.
     case fewFields
     /// SETTINGS with a SETTINGS_MAX_CONCURRENT_STREAMS of 20 after ten requests, and no response before their
@@ -67,20 +39,10 @@ package final class FrameServer: Sendable {
     case fewStreams
     /// The end of the first connection after the first request, before any SETTINGS.
     case noSettings
-    /// GOAWAY with a last stream of 0 for each request (§6.8).
-    case goAwayAlways
-    /// The same with ENHANCE_YOUR_CALM (§7).
-    case calm
-    /// GOAWAY with a lower stream number and ENHANCE_YOUR_CALM (§7), as of Tomcat after a long body that it did not
-    /// read.
-    case calmLater
-    /// GOAWAY with a last stream of 0 and HTTP_1_1_REQUIRED (§7) for each request. Over HTTP/1.1, each request is
-    /// answered with `1.1`.
-    case http11
   }
 
   package init(_ fault: Fault, tls: Bool = true) throws {
-    let authority = try Self.authority.get()
+    let authority = try TestAuthority.shared.get()
     let port = try LocalPort.free()
     let files = ["server.pem", "server.key"].map { authority.folder.file($0).path }
     process = try RealProcess(
@@ -92,8 +54,6 @@ package final class FrameServer: Sendable {
     self.url = url
   }
 
-  private static let authority = Result { try TestAuthority() }
-
   private static let script = #"""
     import socket, ssl, struct, sys, threading, time
 
@@ -102,7 +62,6 @@ package final class FrameServer: Sendable {
     STATUS_200 = b"\x88"
     port, fault, files = int(sys.argv[1]), sys.argv[2], sys.argv[3:]
     lock, total = threading.Lock(), 0
-    refusals = {"goAwayAlways": 0, "calm": 11, "http11": 13}
     changed, talking, farewells = threading.Condition(), 0, []
 
     def frame(kind, flags, stream, payload=b""):
@@ -126,26 +85,14 @@ package final class FrameServer: Sendable {
       return out
 
     def answer(stream, text):
-      if fault == "noContent": return frame(HEADERS, END_HEADERS | END_STREAM, stream, STATUS_200)
-      if fault == "emptyData": return headers(stream, STATUS_200) + frame(DATA, END_STREAM, stream)
-      block = STATUS_200 + (b"" if fault == "noLength" else literal(b"content-length", b"%d" % len(text)))
+      block = STATUS_200 + literal(b"content-length", b"%d" % len(text))
       return headers(stream, block) + frame(DATA, END_STREAM, stream, text)
 
-    def wrong(stream):
-      idle = frame(DATA, 0, stream + 100, b"x")
-      settings = frame(SETTINGS, 0, 0, b"xxx")
-      half = headers(stream, STATUS_200) + frame(DATA, 0, stream, b"half")
-      whole = headers(stream, STATUS_200) + frame(DATA, END_STREAM, stream, b"whole")
-      def goaway(last, code=0): return frame(GOAWAY, 0, 0, struct.pack(">II", last, code))
+    def second(stream):
+      """The response to the second request of the first connection, if the fault has one."""
       return {
-        "idleData": (idle, True), "badSettings": (settings, True), "end": (b"", True),
-        "refused": (frame(RESET, 0, stream, struct.pack(">I", 7)), False), "goAway": (goaway(stream - 2), False),
-        "calmLater": (goaway(stream - 2, 11), False),
-        "cutByIdleData": (half + idle, True), "cutBySettings": (half + settings, True), "cut": (half, True),
-        "cutByGoAway": (half + goaway(stream - 2), False),
-        "noStreams": (answer(stream, b"last") + frame(SETTINGS, 0, 0, struct.pack(">HI", 3, 0)), False),
-        "graceful": (goaway(stream) + whole, True), "whole": (whole, False),
-        "largeHead": (headers(stream, STATUS_200 + b"".join(literal(b"a", b"b" * 50000) for _ in range(4))), False),
+        "noStreams": answer(stream, b"last") + frame(SETTINGS, 0, 0, struct.pack(">HI", 3, 0)),
+        "largeHead": headers(stream, STATUS_200 + b"".join(literal(b"a", b"b" * 50000) for _ in range(4))),
       }.get(fault)
 
     def farewell(connection, file, stream):
@@ -173,10 +120,6 @@ package final class FrameServer: Sendable {
         changed.wait_for(lambda: talking == 0, 30)
         return b" ".join(farewells)
 
-    def old(connection, file):
-      while fault == "http11" and (line := file.readline()):
-        if line == b"\r\n": connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n1.1")
-
     def few(connection, file):
       waiting, asked, isKnown = [], 0, False
       while len(head := file.read(9)) == 9:
@@ -195,7 +138,7 @@ package final class FrameServer: Sendable {
     def serve(connection, number):
       global total
       file, count, kinds, pings, window = connection.makefile("rb"), 0, {}, 0, 65535
-      if not file.read(24).startswith(b"PRI"): return old(connection, file)
+      file.read(24)
       if fault == "fewStreams": return few(connection, file)
       while fault == "noSettings" and number == 1 and len(head := file.read(9)) == 9:
         file.read(int.from_bytes(head[:3], "big"))
@@ -219,7 +162,6 @@ package final class FrameServer: Sendable {
           continue
         if kind in (HEADERS, DATA): kinds.setdefault(stream, []).append(kind)
         if kind not in (HEADERS, DATA) or not flags & END_STREAM: continue
-        if fault in refusals: connection.sendall(frame(GOAWAY, 0, 0, struct.pack(">II", 0, refusals[fault]))); continue
         if fault == "farewell" and DATA in kinds[stream]: return farewell(connection, file, stream)
         if fault == "farewell": connection.sendall(answer(stream, codes())); continue
         if fault == "kinds": connection.sendall(answer(stream, b" ".join(b"%d" % kind for kind in kinds[stream]))); continue
@@ -227,12 +169,7 @@ package final class FrameServer: Sendable {
         if fault in ("pings", "deaf"): connection.sendall(answer(stream, b"%d %d" % (number, pings))); continue
         with lock: total += 1
         count += 1
-        bytes_, ends = wrong(stream) if number == 1 and count == 2 and wrong(stream) else (answer(stream, b"%d" % total), False)
-        connection.sendall(bytes_)
-        if ends:
-          if files: connection = connection.unwrap()
-          connection.shutdown(socket.SHUT_RDWR)
-          return
+        connection.sendall(number == 1 and count == 2 and second(stream) or answer(stream, b"%d" % total))
 
     def run(plain, number):
       try:

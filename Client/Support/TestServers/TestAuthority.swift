@@ -1,5 +1,6 @@
 package import Foundation
 package import MartletEngine
+import MartletSemantics
 package import MartletTesting
 
 /// A certificate authority for one test run: a server certificate for localhost and 127.0.0.1, one for another name,
@@ -9,6 +10,8 @@ package struct TestAuthority: Sendable {
   /// The common name of the authority, which no other has.
   package let name: String
   package static let password = "correct horse"
+  /// The authority of all servers whose tests need no other one.
+  package static let shared = Result { try TestAuthority() }
 
   /// Keys of RSA take a tenth of the processor time of all tests.
   private static let newKey = "-newkey ec -pkeyopt ec_paramgen_curve:P-256"
@@ -70,5 +73,25 @@ extension ConnectionConfiguration {
     configuration.tls.authorities = authority.certificate
     change(&configuration)
     return configuration
+  }
+
+  /// A configuration without proxies that trusts a server of the test.
+  package static func trusting(
+    _ server: LoopbackServer, _ change: (inout ConnectionConfiguration) -> Void = { _ in }
+  ) -> ConnectionConfiguration {
+    var configuration = ConnectionConfiguration()
+    configuration.proxy = .direct
+    configuration.tls.authorities = server.authority?.file
+    change(&configuration)
+    return configuration
+  }
+}
+
+extension LoopbackServer {
+  /// A server of HTTP/1.1 over TLS whose responses are the number of their connection.
+  package static func numberingConnections() throws -> LoopbackServer {
+    var tls = LoopbackTLS.selfSigned
+    tls.protocols = [.http1_1]
+    return try LoopbackServer(tls: tls) { .text("\($0.connection)") }
   }
 }

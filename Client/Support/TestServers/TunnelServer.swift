@@ -54,7 +54,7 @@ package final class TunnelServer: Sendable {
   package init(
     _ answers: [String] = ["200"], settings: String = "8=1", script: [UInt8] = [], tls: Bool = true
   ) throws {
-    let authority = try Self.authority.get()
+    let authority = try TestAuthority.shared.get()
     let port = try LocalPort.free()
     let files = ["server.pem", "server.key"].map { authority.folder.file($0).path }
     let hex = script.map { String(format: "%02x", $0) }.joined()
@@ -85,8 +85,6 @@ package final class TunnelServer: Sendable {
     /// So many bytes of the frames, and then RST.
     case loss
   }
-
-  private static let authority = Result { try TestAuthority() }
 
   private static let script = #"""
     import base64, hashlib, queue, select, socket, ssl, struct, sys, threading

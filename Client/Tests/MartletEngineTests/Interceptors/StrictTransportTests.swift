@@ -98,6 +98,36 @@ struct StrictTransportTests {
     #expect(store.keys().isEmpty)
   }
 
+  /// §6.1, §8.2: each name has a policy of its own (CVE-2024-9681; curl 22752).
+  @Test func thePolicyOfAHostLeavesThatOfItsSuperdomainAlone() async throws {
+    let security = try security()
+    func receive(_ value: String, from host: String) async throws {
+      try await security.receive(["Strict-Transport-Security": value], from: url("https://\(host)/"))
+    }
+    try await receive("max-age=1000; includeSubDomains", from: "a.example")
+    try await receive("max-age=10; includeSubDomains", from: "b.a.example")
+    time.advance(by: 10)
+    for host in ["a.example", "b.a.example", "c.b.a.example"] {
+      #expect(try await security.requiresHTTPS(host), "\(host)")
+    }
+
+    try await receive("max-age=1000; includeSubDomains", from: "b.a.example")
+    try await receive("max-age=0", from: "a.example")
+    #expect(try await !security.requiresHTTPS("a.example"))
+    #expect(try await security.requiresHTTPS("b.a.example"))
+    try await receive("max-age=0", from: "b.a.example")
+    #expect(try await !security.requiresHTTPS("c.b.a.example"))
+  }
+
+  /// A name with a dot at its end is the same host (curl 8821). A dot alone is none (curl 12247).
+  @Test func aDotAtTheEndOfANameChangesNothing() async throws {
+    let security = try security()
+    try await security.receive(policy, from: url("https://a.example./"))
+    for host in ["a.example", "a.example.", "A.Example"] { #expect(try await security.requiresHTTPS(host)) }
+    #expect(try await !security.requiresHTTPS("."))
+    #expect(try await security.upgraded(url("http://a.example./b")) == url("https://a.example./b"))
+  }
+
   /// §8.1.1: never for addresses.
   @Test(arguments: ["127.0.0.1", "[::1]"])
   func anAddressHasNoPolicy(_ host: String) async throws {

@@ -104,19 +104,40 @@ struct ConnectionAgeTests {
     #expect(await transport.statistics()[origin]?.idle == 1)
   }
 
-  @Test func idleConnectionsAreClosedOnRequest() async throws {
-    let gate = Gate()
-    let server = try LoopbackServer { request in request.path == "/held" ? .text("ok").held(by: gate) : .text("ok") }
-    let origin = try #require(Origin(server.url))
-    let (session, transport) = session()
-    let held = Task { try await session.data(for: HTTPRequest(.get, server.url("/held"))).0 }
-    _ = try await server.request(1)
-    _ = try await session.data(for: HTTPRequest(.get, server.url))
-    #expect(await transport.statistics()[origin]?.idle == 1)
+  /// The connection is as old when it goes directly to a request that waits as when it has been idle (corefx 29397).
+  @Test func anOldConnectionIsReplacedForARequestThatWaitsForIt() async throws {
+    let server = try LoopbackServer { .text("\($0.connection)") }
+    let (session, _) = session {
+      $0.connectionLifetime = .zero
+      $0.connectionLimitPerHost = 1
+    }
+    let connections = try await withThrowingTaskGroup(of: String.self) { group in
+      for _ in 0..<20 { group.addTask { try await session.text(for: HTTPRequest(.get, server.url)).0 } }
+      return try await group.reduce(into: []) { $0.append($1) }
+    }
+    #expect(connections.sorted() == (1...20).map { "\($0)" }.sorted())
+  }
+
+  /// Over HTTP/2, too: Go 13975 and 14607.
+  @Test(arguments: [false, true]) func idleConnectionsAreClosedOnRequest(overHTTP2: Bool) async throws {
+    let (gate, authority) = (Gate(), try LoopbackAuthority())
+    let respond: LoopbackServer.Responder = { $0.path == "/held" ? .text("ok").held(by: gate) : .text("ok") }
+    let servers = try (0..<2).map { _ in
+      overHTTP2
+        ? try LoopbackServer(tls: .selfSigned(by: authority), respond: respond) : try LoopbackServer(respond: respond)
+    }
+    let (session, transport) = session { $0.tls.authorities = authority.file }
+    let held = Task { try await session.data(for: HTTPRequest(.get, servers[0].url("/held"))).0 }
+    _ = try await servers[0].request(1)
+    _ = try await session.data(for: HTTPRequest(.get, servers[1].url))
+    let origins = try servers.map { try #require(Origin($0.url)) }
+    #expect(await transport.statistics()[origins[1]]?.idle == 1)
 
     await session.closeIdleConnections()
 
-    #expect(await transport.statistics()[origin] == PoolStatistics(active: 1, opened: 2))
+    #expect(await transport.statistics()[origins[1]]?.idle == 0)
+    #expect(await transport.statistics()[origins[0]] == PoolStatistics(active: 1, opened: 1))
+    #expect(try await servers[1].end(ofConnection: 1) == .client)
     gate.open()
     #expect(try await held.value == Data("ok".utf8))
   }

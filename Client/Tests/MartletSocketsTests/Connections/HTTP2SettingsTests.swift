@@ -1,6 +1,8 @@
 #if os(Linux)
 import MartletEngine
 import MartletSemantics
+import MartletTesting
+import Synchronization
 import TestServers
 import Testing
 
@@ -16,7 +18,11 @@ struct HTTP2SettingsTests {
   }
 
   private func text(_ transport: SocketTransport, _ server: FrameServer) async throws -> String {
-    var request = HTTPRequest(.post, server.url, body: .data(Data("a".utf8)))
+    try await text(transport, server.url)
+  }
+
+  private func text(_ transport: SocketTransport, _ url: URL) async throws -> String {
+    var request = HTTPRequest(.post, url, body: .data(Data("a".utf8)))
     request.options.responseTimeout = .seconds(20)
     let response = try await transport.send(request, in: Call())
     return String(decoding: try await response.body.collect(upTo: 1 << 20), as: UTF8.self)
@@ -61,12 +67,21 @@ struct HTTP2SettingsTests {
     #expect(error?.phase == .queued)
   }
 
+  /// A server that refuses its second request with a GOAWAY, and answers the others with the number of requests so far.
+  private func refusingServer() throws -> (LoopbackServer, SocketTransport) {
+    let count = Atomic(0)
+    let server = try LoopbackServer(tls: .selfSigned) { _ in
+      let number = count.wrappingAdd(1, ordering: .relaxed).newValue
+      return number == 2 ? .goAway() : .text("\(number)")
+    }
+    return (server, SocketTransport(.trusting(server)))
+  }
+
   /// The transport itself sends it again, before later requests, and without an attempt of the session.
   @Test func aRequestThatAGoAwayRefusesIsSentOverAnotherConnection() async throws {
-    let server = try FrameServer(.goAway)
-    let transport = transport(to: server)
-    #expect(try await text(transport, server) == "1")
-    #expect(try await text(transport, server) == "3")
+    let (server, transport) = try refusingServer()
+    #expect(try await text(transport, server.url) == "1")
+    #expect(try await text(transport, server.url) == "3")
     #expect(await transport.statistics().values.map(\.opened) == [2])
   }
 
@@ -87,9 +102,8 @@ struct HTTP2SettingsTests {
   }
 
   @Test func aRequestThatMayNotBeReplacedIsNotSentAgainAfterAGoAway() async throws {
-    let server = try FrameServer(.goAway)
-    let transport = transport(to: server)
-    #expect(try await text(transport, server) == "1")
+    let (server, transport) = try refusingServer()
+    #expect(try await text(transport, server.url) == "1")
     var request = HTTPRequest(.post, server.url)
     request.options.retryPolicy = .never
     let error = await #expect(throws: HTTPError.self) { _ = try await transport.send(request, in: Call()) }

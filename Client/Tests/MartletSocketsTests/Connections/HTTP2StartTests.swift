@@ -1,6 +1,8 @@
 #if os(Linux)
 import MartletEngine
 import MartletSemantics
+import MartletTesting
+import Synchronization
 import TestServers
 import Testing
 
@@ -62,25 +64,30 @@ struct HTTP2StartTests {
     #expect(error?.delivery == .unknown)
   }
 
-  /// One bound for the transport's and the loop's replacements: the first connection, five others, and the retries.
-  @Test(arguments: [(FrameServer.Fault.goAwayAlways, 0, 6), (.goAwayAlways, 2, 8), (.calm, 0, 1), (.calm, 2, 3)])
-  func aServerThatRefusesEachRequestGetsFewConnections(
-    _ fault: FrameServer.Fault, retries: Int, connections: Int
-  ) async throws {
-    let server = try FrameServer(fault)
-    let transport = SocketTransport(.trusting(server.authority))
+  /// One bound for the transport's and the loop's replacements: the first connection, five others, and the retries. The
+  /// codes of the GOAWAY are NO_ERROR and ENHANCE_YOUR_CALM (RFC 9113 §7).
+  @Test(arguments: [(UInt32(0), 0, 6), (0, 2, 8), (11, 0, 1), (11, 2, 3)])
+  func aServerThatRefusesEachRequestGetsFewConnections(_ code: UInt32, retries: Int, connections: Int) async throws {
+    let server = try LoopbackServer(tls: .selfSigned) { _ in .goAway(code) }
+    let transport = SocketTransport(.trusting(server))
     let session = session(transport, retries: retries)
 
     let error = await #expect(throws: HTTPError.self) { try await text(session, HTTPRequest(.get, server.url)) }
 
     #expect(error?.delivery == .refused)
     #expect(await opened(transport) == connections)
+    #expect(server.requests.map(\.connection) == Array(1...connections))
   }
 
-  /// The server has processed a request on the connection, so it has nothing against another connection.
+  /// The server has processed a request on the connection, so it has nothing against another connection: Tomcat does
+  /// so after a long body that it did not read.
   @Test func aRequestIsSentOnceMoreAfterAServerHadEnoughOfAConnection() async throws {
-    let server = try FrameServer(.calmLater)
-    let transport = SocketTransport(.trusting(server.authority))
+    let count = Atomic(0)
+    let server = try LoopbackServer(tls: .selfSigned) { _ in
+      let number = count.wrappingAdd(1, ordering: .relaxed).newValue
+      return number == 2 ? .goAway(11) : .text("\(number)")
+    }
+    let transport = SocketTransport(.trusting(server))
     let session = session(transport)
     for number in ["1", "3"] { #expect(try await text(session, HTTPRequest(.post, server.url)) == number) }
     #expect(await opened(transport) == 2)
@@ -88,8 +95,8 @@ struct HTTP2StartTests {
 
   /// RFC 9113 §7; curl 22923.
   @Test func aGoAwayThatRequiresHTTP1IsFollowedByHTTP1() async throws {
-    let server = try FrameServer(.http11)
-    let transport = SocketTransport(.trusting(server.authority))
+    let server = try LoopbackServer(tls: .selfSigned) { $0.version == .http2 ? .goAway(13) : .text("1.1") }
+    let transport = SocketTransport(.trusting(server))
     let session = session(transport)
     for _ in 0..<2 { #expect(try await text(session, HTTPRequest(.post, server.url)) == "1.1") }
     #expect(await opened(transport) == 2)

@@ -45,7 +45,7 @@ private final class NumberingServer: Sendable {
   private let process: RealProcess
 
   init() throws {
-    authority = try TestAuthority()
+    authority = try TestAuthority.shared.get()
     let ports = [try LocalPort.free(), try LocalPort.free()]
     let files = ["server.pem", "server.key"].map { [authority] in authority.folder.file($0).path }
     process = try RealProcess("python3", ["-c", Self.script] + ports.map(String.init) + files, port: ports[1])

@@ -178,9 +178,9 @@ struct SocketTransportTests {
 
   /// The connection waits for the check, and is used after it.
   @Test func aCheckOfTheServerCostsNoSecondConnection() async throws {
-    let server = try RecordServer(more: "")
+    let server = try LoopbackServer.numberingConnections()
     let checks = Mutex<[ServerTrust]>([])
-    var configuration = ConnectionConfiguration.trusting(server.authority)
+    var configuration = ConnectionConfiguration.trusting(server)
     configuration.tls.serverTrustCheck = { trust, _ in checks.withLock { $0.append(trust) } }
     let transport = SocketTransport(configuration)
 
@@ -191,7 +191,7 @@ struct SocketTransportTests {
   }
 
   @Test func aRefusedServerIsShownToTheCheckWithItsCertificates() async throws {
-    let server = try RecordServer(more: "")
+    let server = try LoopbackServer.numberingConnections()
     let checks = Mutex<[ServerTrust]>([])
     var configuration = ConnectionConfiguration()
     configuration.tls.serverTrustCheck = { trust, _ in checks.withLock { $0.append(trust) } }

@@ -26,10 +26,10 @@ struct WaitingRequestTests {
 
   /// The first request ends while its task calls the check.
   @Test func aRequestThatEndsDuringTheCheckOfItsServerLeavesTheCheckToAnother() async throws {
-    let server = try RecordServer(more: "")
+    let server = try LoopbackServer.numberingConnections()
     let isCalled = Gate(), isOver = Gate()
     let count = Mutex(0)
-    var configuration = ConnectionConfiguration.trusting(server.authority)
+    var configuration = ConnectionConfiguration.trusting(server)
     configuration.tls.serverTrustCheck = { _, _ in
       guard
         count.withLock({
@@ -54,10 +54,10 @@ struct WaitingRequestTests {
   /// The check continues until another request of the transport, with the same limit, is over: longer than the limit of
   /// the request that calls it.
   @Test func theTimeOfTheCheckIsNotTheServersSilence() async throws {
-    let server = try RecordServer(more: "")
+    let server = try LoopbackServer.numberingConnections()
     let silent = try LoopbackServer { _ in .text("never").stalled(after: 0) }
     let isCalled = Gate(), isOver = Gate()
-    var configuration = ConnectionConfiguration.trusting(server.authority)
+    var configuration = ConnectionConfiguration.trusting(server)
     configuration.tls.serverTrustCheck = { _, _ in
       isCalled.open()
       try await isOver.wait()
@@ -78,7 +78,7 @@ struct WaitingRequestTests {
 
   /// The server ends the connection while the check continues: the request goes over another one.
   @Test func aConnectionThatEndsDuringTheCheckDoesNotCostTheRequest() async throws {
-    let server = try RecordServer(more: "", endsFirst: true)
+    let server = try RecordServer(endsFirst: true)
     var configuration = ConnectionConfiguration.trusting(server.authority)
     let other = SocketTransport(configuration)
     configuration.tls.serverTrustCheck = { _, _ in
@@ -89,11 +89,11 @@ struct WaitingRequestTests {
   }
 
   @Test func oneCheckDecidesForAllConnectionsToAServer() async throws {
-    let server = try RecordServer(more: "")
+    let server = try LoopbackServer.numberingConnections()
     let count = Mutex(0)
     var configuration = ConnectionConfiguration()
     configuration.versions = .http1
-    configuration.tls.authorities = server.authority.certificate
+    configuration.tls.authorities = server.authority?.file
     configuration.tls.serverTrustCheck = { _, _ in count.withLock { $0 += 1 } }
 
     let texts = try await texts(8, SocketTransport(configuration), HTTPRequest(.get, server.url))
@@ -105,9 +105,9 @@ struct WaitingRequestTests {
   /// Each request that waits is refused by its own check.
   @Test func aRefusalByTheCheckIsThatOfItsRequestOnly() async throws {
     struct Refused: Error {}
-    let server = try RecordServer(more: "")
+    let server = try LoopbackServer.numberingConnections()
     let count = Mutex(0)
-    var configuration = ConnectionConfiguration.trusting(server.authority)
+    var configuration = ConnectionConfiguration.trusting(server)
     configuration.tls.serverTrustCheck = { _, _ in
       if count.withLock({
         $0 += 1; return $0 <= 3
@@ -157,7 +157,7 @@ struct WaitingRequestTests {
 
   /// The stray response is in the same segment as the one before it. RFC 9112 §9.2: it answers no request.
   @Test func aStrayResponseIsNotThatOfTheNextRequest() async throws {
-    let server = try RecordServer(more: "", stray: "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil")
+    let server = try RecordServer(stray: "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil")
     var configuration = ConnectionConfiguration()
     configuration.connectionLimitPerHost = 1
     configuration.tls.authorities = server.authority.certificate
@@ -169,7 +169,7 @@ struct WaitingRequestTests {
 
   /// The rest of the record could be anything, such as a response that the server sent before the next request.
   @Test func aConnectionWithTheBeginningOfARecordIsNotUsedAgain() async throws {
-    let server = try RecordServer(more: "", opensRecord: true)
+    let server = try RecordServer(opensRecord: true)
     let transport = SocketTransport(.trusting(server.authority))
     for number in 1...3 { #expect(try await text(transport, HTTPRequest(.get, server.url)) == "\(number)") }
   }

@@ -71,10 +71,14 @@ struct UnreadBodyTests {
         == (row.isComplete ? "none" : "cancelled"))
   }
 
-  @Test(arguments: [FrameServer.Fault.noContent, .emptyData])
-  func aCallWithoutContentEndsWithoutAnErrorOverHTTP2(_ fault: FrameServer.Fault) async throws {
-    let server = try FrameServer(fault)
-    let transport = SocketTransport(.trusting(server.authority))
+  /// A head without a length, and the end of the stream in it, or in an empty DATA.
+  @Test(arguments: [
+    [HTTP2Frame(1, flags: 5, stream: nil, payload: Data([0x88]))],
+    [HTTP2Frame(1, flags: 4, stream: nil, payload: Data([0x88])), HTTP2Frame(0, flags: 1, stream: nil)],
+  ])
+  func aCallWithoutContentEndsWithoutAnErrorOverHTTP2(_ frames: [HTTP2Frame]) async throws {
+    let server = try LoopbackServer(tls: .selfSigned) { _ in .hangUp.sendingFrames(frames).stalled(after: 0) }
+    let transport = SocketTransport(.trusting(server))
     #expect(try await end(of: HTTPRequest(.get, server.url), over: transport) == "none")
   }
 

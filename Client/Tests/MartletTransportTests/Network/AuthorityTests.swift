@@ -13,10 +13,10 @@ struct AuthorityTests {
   private static let isWritable = access(folder, W_OK) == 0
 
   /// Runs a test with a server whose authority is only in the system's folder of hashed names.
-  private func withSystemAuthority(_ body: (FrameServer) async throws -> Void) async throws {
-    let server = try FrameServer(.none)
+  private func withSystemAuthority(_ body: (LoopbackServer) async throws -> Void) async throws {
+    let (server, authority) = try makeServer()
     let folder = try TemporaryFolder()
-    let own = server.authority.certificate
+    let own = authority.file
     try RealProcess.run("sh", ["-c", "printf %s $(openssl x509 -noout -hash -in \(own.path)) > name"], in: folder.url)
     let name = try String(contentsOf: folder.file("name"), encoding: .utf8)
     // files of the same name are numbered without a gap
@@ -29,7 +29,12 @@ struct AuthorityTests {
     throw RealServerError("no free name in \(Self.folder)")
   }
 
-  private func failure(_ server: FrameServer, _ change: (inout TLSSettings) -> Void) async -> HTTPError? {
+  private func makeServer() throws -> (LoopbackServer, LoopbackAuthority) {
+    let server = try LoopbackServer(tls: .selfSigned) { _ in .text("hello") }
+    return (server, try #require(server.authority))
+  }
+
+  private func failure(_ server: LoopbackServer, _ change: (inout TLSSettings) -> Void) async -> HTTPError? {
     var configuration = ConnectionConfiguration()
     change(&configuration.tls)
     do throws(HTTPError) {
@@ -40,28 +45,28 @@ struct AuthorityTests {
 
   @Test(.enabled(if: isWritable))
   func ownAuthoritiesReplaceTheSystemsFolderToo() async throws {
-    let stranger = try TestAuthority()
+    let stranger = try LoopbackAuthority()
     try await withSystemAuthority { server in
       #expect(await failure(server) { _ in } == nil)
-      #expect(await failure(server) { $0.authorities = stranger.certificate }?.kind == .untrustedCertificate)
-      #expect(await failure(server) { $0.additionalAuthorities = stranger.certificate } == nil)
+      #expect(await failure(server) { $0.authorities = stranger.file }?.kind == .untrustedCertificate)
+      #expect(await failure(server) { $0.additionalAuthorities = stranger.file } == nil)
     }
   }
 
   @Test func additionalAuthoritiesAreTrustedInAdditionToTheOthers() async throws {
-    let server = try FrameServer(.none)
-    let stranger = try TestAuthority()
-    #expect(await failure(server) { $0.additionalAuthorities = server.authority.certificate } == nil)
+    let (server, authority) = try makeServer()
+    let stranger = try LoopbackAuthority()
+    #expect(await failure(server) { $0.additionalAuthorities = authority.file } == nil)
     #expect(
       await failure(server) {
-        $0.authorities = stranger.certificate
-        $0.additionalAuthorities = server.authority.certificate
+        $0.authorities = stranger.file
+        $0.additionalAuthorities = authority.file
       } == nil)
-    #expect(await failure(server) { $0.additionalAuthorities = stranger.certificate }?.kind == .untrustedCertificate)
+    #expect(await failure(server) { $0.additionalAuthorities = stranger.file }?.kind == .untrustedCertificate)
   }
 
   @Test func anUnreadableFileOfAuthoritiesIsNamedInTheError() async throws {
-    let server = try FrameServer(.none)
+    let server = try makeServer().0
     let error = await failure(server) { $0.additionalAuthorities = URL(filePath: "/nowhere/more.pem") }
     #expect(error?.kind == .tlsFailed)
     #expect(error?.message.contains("/nowhere/more.pem") == true)

@@ -3,7 +3,6 @@ import MartletSemantics
 import MartletSockets
 import MartletTesting
 import Synchronization
-import TestServers
 import TestSupport
 import Testing
 
@@ -111,9 +110,16 @@ struct IdleConnectionTests {
   /// One record has the end of a response and more bytes, so that the rest stays in the buffer of the TLS library.
   @Test(arguments: [true, false])
   func unexpectedBytesOverTLSAreNotAResponse(_ sendsMore: Bool) async throws {
-    let server = try RecordServer(more: sendsMore ? "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil" : "")
+    let more = sendsMore ? "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil" : ""
+    var tls = LoopbackTLS.selfSigned
+    tls.protocols = [.http1_1]
+    let server = try LoopbackServer(tls: tls) { request in
+      var reply = Reply.raw("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n\(request.connection)\(more)")
+      reply.ending = .keepAlive
+      return reply
+    }
     var connection = ConnectionConfiguration()
-    connection.tls.authorities = server.authority.certificate
+    connection.tls.authorities = server.authority?.file
     let session = HTTPSession.uncached(connection)
 
     var answers: [String] = []

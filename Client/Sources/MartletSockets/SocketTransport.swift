@@ -339,13 +339,15 @@ extension SocketTransport {
   private func settings(of request: HTTPRequest, _ head: HTTP1RequestHead, in call: Call) -> Exchange.Settings {
     // A body with a maximum rate is not received faster than it is read.
     let readAhead = min(parts.configuration.readAhead, request.options.maximumRate == nil ? .max : 64 << 10)
+    // One with a minimum rate is watched while it arrives.
+    let isWhole = call.use.collectsBody && request.options.minimumRate == nil
     return Exchange.Settings(
       response: request.options.responseTimeout?.nanoseconds, idle: request.options.idleTimeout?.nanoseconds,
       // A timer without an interval would be due again in the same turn, which would never end.
       ping: request.options.pingInterval.map { max($0, .milliseconds(1)).nanoseconds },
       expectation: head.expectsContinue ? (request.options.continueTimeout ?? .seconds(1)).nanoseconds : nil,
       headerBytes: request.options.headLimit, readAhead: readAhead,
-      wholeBody: call.use.collectsBody ? Int64(min(1 << 20, readAhead)) : 0,
+      wholeBody: isWhole ? Int64(min(1 << 20, readAhead)) : 0,
       isFirstAttempt: call.currentAttempt <= 1, needsNewConnection: call.needsNewConnection, events: call.events)
   }
 }

@@ -48,4 +48,29 @@ struct DocumentedSettingsTests {
     _ = try await session.data(for: backup, expecting: .successful)
     #expect(server.requests.map(\.body.count) == [1_000])
   }
+
+  /// A collected body is delivered in one piece, but not before it is found to be too slow.
+  @Test func aCollectedBodyThatStallsIsTooSlow() async throws {
+    let server = try LoopbackServer { _ in .data(Data(count: 1000)).stalled(after: 500) }
+    let clock = ManualClock()
+    var configuration = SessionConfiguration()
+    configuration.clock = clock
+    let session = HTTPSession(transport: SocketTransport(), configuration: configuration)
+    var request = HTTPRequest(.get, server.url)
+    request.options.minimumRate = MinimumRate(bytesPerSecond: 100, over: .seconds(10))
+    request.options.idleTimeout = .seconds(20)
+    request.options.retryPolicy = .never
+    let slow = request
+
+    let time = Task {
+      while true {
+        try await clock.sleepers(1)
+        clock.advance(by: .seconds(20))
+      }
+    }
+    defer { time.cancel() }
+    let error = await #expect(throws: HTTPError.self) { try await session.data(for: slow) }
+
+    #expect(error?.kind == .tooSlow)
+  }
 }

@@ -29,6 +29,9 @@ struct SessionClient: Client {
     case executor
     /// The bare session with one feature.
     case interceptors, listener, inspector, cookies, cache, deadline, retry, authentication, correlation
+    /// The bare session with a feature of long-lived programs: connections that age, hosts that require https, a maximum
+    /// rate that no body reaches.
+    case aging, strictTransport = "strict-transport", rate
     /// With all built-in features: without a caller's interceptors and listeners.
     case builtIn = "built-in"
     /// Also with a caller's interceptors.
@@ -41,6 +44,9 @@ struct SessionClient: Client {
       switch self {
       case .executor: "bare, on the transport's executor"
       case .interceptors: "4 interceptors of the caller's"
+      case .aging: "connections that age"
+      case .strictTransport: "hosts that require https"
+      case .rate: "a maximum rate"
       case .listener: "a listener that does nothing"
       case .inspector: "an inspector without a page"
       case .builtIn: "all that are built in"
@@ -61,10 +67,11 @@ struct SessionClient: Client {
   init(
     _ variant: Variant = .bare, on transport: MeasuredTransport = .sockets, authority: URL? = nil, connections: Int = 64
   ) async throws {
+    var connection = ConnectionConfiguration.measured(authority: authority, connections: connections)
+    if variant == .aging { connection.connectionLifetime = .seconds(300) }
     let transport: any Transport =
       variant == .stored || variant == .storedOnDisk
-      ? InstantTransport(lifetime: 3600)
-      : transport.make(.measured(authority: authority, connections: connections))
+      ? InstantTransport(lifetime: 3600) : transport.make(connection)
     session = HTTPSession(transport: transport, configuration: try await variant.configuration(in: folder))
     sockets = KeptSockets(session)
     executor = variant == .executor ? try (transport as? SocketTransport)?.taskExecutor : nil
@@ -142,7 +149,7 @@ extension SessionClient.Variant {
     }
     func has(_ feature: Self) -> Bool {
       switch feature {
-      case .listener, .inspector: self == feature
+      case .listener, .inspector, .strictTransport, .rate: self == feature
       case .interceptors: self == feature || self == .all
       default: self == feature || self == .all || self == .builtIn
       }
@@ -161,6 +168,8 @@ extension SessionClient.Variant {
       options.isAnnounced = false
       settings.listeners = [try Inspector(options)]
     }
+    if has(.strictTransport) { settings.strictTransport = StrictTransportSecurity() }
+    if has(.rate) { settings.options.maximumRate = RateShare(bytesPerSecond: 1 << 40) }
     if has(.correlation) { settings.interceptors.append(CorrelationInterceptor()) }
     if has(.deadline) { settings.options.deadline = .seconds(300) }
     if has(.retry) { settings.options.retryPolicy = .standard }

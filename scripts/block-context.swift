@@ -41,12 +41,18 @@ extension MartletArticles {
   }
   enum Hummingbird {
     struct Request: Sendable {
-      var path: String
+      var uri: Path
       var body: AsyncStream<ByteBuffer>
     }
+    struct Path: Sendable {
+      var path: String
+    }
     struct Response: Sendable {
-      var status: Int
+      var status: Status
       var body: ResponseBody
+    }
+    struct Status: Sendable {
+      var code: Int
     }
     struct ResponseBody: Sendable {
       init<Buffers: AsyncSequence & Sendable>(asyncSequence: Buffers) where Buffers.Element == ByteBuffer {}

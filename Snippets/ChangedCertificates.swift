@@ -1,5 +1,6 @@
 // A file of authorities that is replaced while a session lives, as cert-manager and SPIRE do it.
 
+import Foundation
 import Martlet
 import MartletTesting
 
@@ -25,7 +26,9 @@ func show(_ server: LoopbackServer) async {
 await show(servers[0])
 await show(servers[1])
 
-try folder.write(authorities[1].certificate, to: "ca.pem")
+// Written beside it and renamed: a reader finds the old file or the new one, never a half.
+let next = try folder.write(authorities[1].certificate, to: "ca.pem.new")
+guard rename(next.path, file.path) == 0 else { fatalError("the file cannot be replaced") }
 await session.drainConnections()  // those that trusted the former authority
 await show(servers[0])
 await show(servers[1])

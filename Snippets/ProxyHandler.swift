@@ -9,11 +9,11 @@ import Synchronization
 // MARK: - Hummingbird 2
 
 /// Passes a request on, in both directions at the pace of the slower side.
-func passOn(_ incoming: Hummingbird.Request, to origin: URL, in session: HTTPSession) async throws
+func passOn(_ incoming: Hummingbird.Request, to origin: Origin, in session: HTTPSession) async throws
   -> Hummingbird.Response
 {
-  // Hummingbird has an HTTPRequest, too.
-  var request = Martlet.HTTPRequest(.post, origin.appending(path: incoming.uri.path))
+  // Path and query as they were received, after a slash of our own: no target changes the host.
+  var request = Martlet.HTTPRequest(.post, "\(origin)/\(incoming.uri.string.dropFirst())")
   // `readableBytesView` is the collection of a ByteBuffer's bytes.
   request.body = .singleUse(chunks: incoming.body.map(\.readableBytesView))
   let (body, response) = try await session.bytes(for: request)
@@ -24,8 +24,8 @@ func passOn(_ incoming: Hummingbird.Request, to origin: URL, in session: HTTPSes
 // MARK: - Vapor 4
 
 /// The same for a route that was added with `body: .stream`.
-func passOn(_ incoming: Vapor.Request, to origin: URL, in session: HTTPSession) async throws -> Vapor.Response {
-  var request = HTTPRequest(.post, origin.appending(path: incoming.url.path))
+func passOn(_ incoming: Vapor.Request, to origin: Origin, in session: HTTPSession) async throws -> Vapor.Response {
+  var request = HTTPRequest(.post, "\(origin)/\(incoming.url.string.dropFirst())")
   request.body = .singleUse(chunks: incoming.body.map(\.readableBytesView))
   let (body, response) = try await session.bytes(for: request)
   return Vapor.Response(
@@ -50,7 +50,7 @@ enum Hummingbird {
   }
 
   struct Path: Sendable {
-    var path: String
+    var string: String
   }
 
   struct Response: Sendable {
@@ -112,18 +112,19 @@ func upload() -> AsyncStream<ByteBuffer> {
   }
 }
 
-let path = Hummingbird.Path(path: "words")
-let origin = try LoopbackServer { .text("\($0.path): \($0.text.uppercased())", status: .created) }
+let target = Hummingbird.Path(string: "/of%20words?in=capitals")
+let backend = try LoopbackServer { .text("\($0.target): \($0.text.uppercased())", status: .created) }
 let session = HTTPSession()
+guard let origin = Origin(backend.url) else { fatalError("the server has no origin") }
 
-let first = try await passOn(Hummingbird.Request(uri: path, body: upload()), to: origin.url, in: session)
+let first = try await passOn(Hummingbird.Request(uri: target, body: upload()), to: origin, in: session)
 print(first.status.code, String(decoding: try await first.body.collect(), as: UTF8.self))
 
-let second = try await passOn(Vapor.Request(url: path, body: upload()), to: origin.url, in: session)
+let second = try await passOn(Vapor.Request(url: target, body: upload()), to: origin, in: session)
 let received = Received()
 try await second.body.write(received)
 print(second.status.statusCode, received.bytes.withLock { String(decoding: $0, as: UTF8.self) })
 
 // Prints:
-// 201 /words: ONE TWO THREE
-// 201 /words: ONE TWO THREE
+// 201 /of%20words?in=capitals: ONE TWO THREE
+// 201 /of%20words?in=capitals: ONE TWO THREE

@@ -45,7 +45,7 @@ extension MartletArticles {
       var body: AsyncStream<ByteBuffer>
     }
     struct Path: Sendable {
-      var path: String
+      var string: String
     }
     struct Response: Sendable {
       var status: Status

@@ -9,6 +9,8 @@ package struct AwaitableCacheStore: CacheStore {
 
   package init() {}
 
+  package var storesQueries: Bool { true }
+
   /// Suspends until `count` entries have been committed.
   package func commits(_ count: Int) async throws {
     _ = try await self.count.wait { $0 >= count ? true : nil }

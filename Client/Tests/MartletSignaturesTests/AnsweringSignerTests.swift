@@ -82,7 +82,7 @@ struct AnsweringSignerTests {
     arguments: [
       (AnsweringSignerTests.asked, 401, "refused"), ("sig1=(\"x-missing\")", 401, ""), ("sig1=1", 401, ""),
       ("sig1=(\"@method\");keyid=\"other\"", 403, ""), ("(", 401, ""), ("", 400, ""), ("sig1=(\"@method\")", 503, ""),
-      ("sig1=(\"@method\")", 200, ""),
+      ("sig1=(\"@method\")", 200, ""), ("sig1=()", 401, ""),
     ] as [(String, Int, String)])
   func otherwiseTheRefusalIsTheResponse(_ field: String, _ status: Int, _ policy: String) async throws {
     let server = try Self.server(asking: field, status: HTTPStatus(status))
@@ -108,6 +108,41 @@ struct AnsweringSignerTests {
     // Each call is asked anew.
     #expect(try await Self.post(server, session) == (.unauthorized, "no"))
     #expect(server.requests.count == 4)
+  }
+
+  @Test func anUnsignedAttemptAfterASignedOneIsAnsweredToo() async throws {
+    let count = Atomic(0)
+    let server = try LoopbackServer { request in
+      guard let signature = try? MessageSignature.all(in: request.fields).first else {
+        return .text("unsigned", status: .unauthorized).with("Accept-Signature", Self.asked)
+      }
+      let isFirst = count.add(1, ordering: .relaxed).oldValue == 0
+      return isFirst ? .text("later", status: .serviceUnavailable).with("Retry-After", "0") : .text(signature.label)
+    }
+    var configuration = SessionConfiguration()
+    configuration.options.contentDigest = .sha256
+    configuration.finalInterceptors = [AnsweringSigner(try Self.key(), for: .any) { _ in true }]
+    let session = HTTPSession(transport: SocketTransport(), configuration: configuration)
+    var request = HTTPRequest(.put, server.url("/pay"), body: .text("hello"))
+    request.options.retryPolicy = RetryPolicy(limit: 1)
+
+    let (data, _) = try await session.data(for: request, expecting: .any)
+
+    #expect(String(decoding: data, as: UTF8.self) == "sig7")
+    #expect(server.requests.map { $0.fields.contains("Signature") } == [false, true, false, true])
+  }
+
+  @Test func anotherSignersLabelIsNotMadeAgain() async throws {
+    let server = try LoopbackServer { _ in
+      .text("no", status: .unauthorized).with("Accept-Signature", "sig1=(\"@method\")")
+    }
+    let signer = RequestSigner(try Self.key(), covering: [.method], for: .any)
+    var configuration = SessionConfiguration()
+    configuration.finalInterceptors = [signer, AnsweringSigner(try Self.key(), for: .any) { _ in true }]
+    let session = HTTPSession(transport: SocketTransport(), configuration: configuration)
+
+    #expect(try await Self.post(server, session) == (.unauthorized, "no"))
+    #expect(server.requests.count == 1)
   }
 
   @Test func aRedirectGetsNoSignature() async throws {

@@ -32,7 +32,7 @@ struct SessionClient: Client {
     /// The bare session with a feature of long-lived programs: connections that age, hosts that require https, a maximum
     /// rate that no body reaches.
     case aging, strictTransport = "strict-transport", rate
-    /// With all built-in features: without a caller's interceptors and listeners.
+    /// With the built-in features, except those of long-lived programs: without a caller's interceptors and listeners.
     case builtIn = "built-in"
     /// Also with a caller's interceptors.
     case all

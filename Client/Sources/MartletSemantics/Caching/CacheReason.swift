@@ -33,7 +33,7 @@ extension CacheReason {
     case .unsuitablePost:
       self.init("a response to POST needs a lifetime and the request's URL as Content-Location", "RFC 9110 §9.3.3")
     case .unsuitableQuery:
-      self.init("a response to QUERY needs a status of success and a Cache-Control or Expires", "RFC 10008 §2.7")
+      self.init("a response to QUERY needs a status of success, and a lifetime or no-cache", "RFC 10008 §2.7")
     case .noLifetime: self.init("it has no lifetime, and its status implies none", "RFC 9111 §3")
     case .staleAtOnce: self.init("it is stale at once, and has no validator", "RFC 9111 §4.2")
     }
@@ -47,6 +47,7 @@ extension CacheReason {
       case .trailers: "its body has trailers, which the key does not contain"
       case .tooLong: "its body has more than \(QueryContent.limit) bytes, too many for a key with its content"
       case .unreadable: "its body could not be read for the key"
+      case .notStored: "its method is QUERY, whose responses this store does not have"
       }
     self.init(text, "RFC 10008 §2.7")
   }

@@ -14,6 +14,8 @@ package enum QueryContent {
     case tooLong
     /// It could not be read.
     case unreadable
+    /// The store cannot remove responses to QUERY with their target.
+    case notStored
   }
 
   /// The maximum number of bytes: they are read before the request is sent.

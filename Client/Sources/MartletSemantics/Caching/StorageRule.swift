@@ -24,7 +24,7 @@ package enum StorageRule {
     case unsuitableMethod
     /// A response to POST lacks a lifetime, or the URL of the request as `Content-Location`.
     case unsuitablePost
-    /// A response to QUERY is not successful, or says nothing about caching.
+    /// A response to QUERY is not successful, or has neither a lifetime nor `no-cache`.
     case unsuitableQuery
     /// It has no lifetime, and the status implies none.
     case noLifetime
@@ -56,8 +56,10 @@ package enum StorageRule {
     case .get: break
     case .query:
       // RFC 10008 §2.7 makes every response cacheable. Programs that query do not expect results from a cache unless
-      // the server has said so, hence more is required than of GET.
-      guard response.status.isSuccessful, explicit != nil || isExplicit(control) else { return .unsuitableQuery }
+      // the server has said for how long, or to validate them: no lifetime is assumed.
+      guard response.status.isSuccessful, explicit != nil || control.contains("no-cache") else {
+        return .unsuitableQuery
+      }
     case .post:
       // RFC 9110 §9.3.3: a later GET then uses the response.
       guard explicit != nil, response.status.isSuccessful, describesTarget(response, of: request) else {
@@ -118,11 +120,6 @@ package enum StorageRule {
   }
 
   private static func isUnderstood(_ status: HTTPStatus) -> Bool { !status.reasonPhrase.isEmpty }
-
-  /// Whether the response says that a private cache may keep it: for how long, or that it is validated before each use.
-  private static func isExplicit(_ control: CacheControl) -> Bool {
-    control.contains("public") || control.contains("private") || control.contains("no-cache")
-  }
 
   static func hasValidator(_ response: ResponseHead) -> Bool {
     response.fields.contains(.eTag) || response.fields.contains(.lastModified)

@@ -49,6 +49,17 @@ struct QueryCacheTests {
     #expect(fixture.cache.statistics.hits == requests.count)
   }
 
+  /// Such a store would keep the results of a target that has changed.
+  @Test func aStoreThatDoesNotRemoveQueriesWithTheirTargetGetsNone() async throws {
+    let store = BrokenStore(.read)
+    let fixture = CacheFixture(store: store, .cacheable("one", "max-age=60"), .cacheable("two", "max-age=60"))
+    #expect(!store.storesQueries)
+
+    for text in ["one", "two"] { #expect(try await fixture.send(query("a")).text == text) }
+
+    #expect(try await store.usage().entries == 0)
+  }
+
   @Test func aStaleResultIsValidatedWithTheSameContent() async throws {
     let fixture = CacheFixture(
       .cacheable("one", "max-age=5", [.eTag: "\"a\""]), .notModified([.eTag: "\"a\"", .cacheControl: "max-age=60"]))

@@ -12,12 +12,12 @@ struct QueryCachingTests {
       // §2.7: the response is cacheable, as RFC 9111 says
       (.ok, [.cacheControl: "max-age=60"], nil), (.ok, [.expires: moment(60)], nil),
       (.noContent, [.cacheControl: "max-age=60"], nil), (.ok, [.cacheControl: "no-cache", .eTag: "\"a\""], nil),
-      (.ok, [.cacheControl: "private", .lastModified: moment(-1000)], nil),
       // RFC 9111 §3 holds for it
       (.ok, [.cacheControl: "max-age=60, no-store"], .noStore),
       (.ok, [.cacheControl: "max-age=60", .vary: "*"], .variesAlways),
       (.ok, [.cacheControl: "max-age=0"], .staleAtOnce),
-      // ours: only a success that says something about caching
+      // ours: only a success with a lifetime or no-cache; none is assumed
+      (.ok, [.cacheControl: "private", .lastModified: moment(-1000)], .unsuitableQuery),
       (.ok, [.eTag: "\"a\""], .unsuitableQuery), (.ok, [.lastModified: moment(-1000)], .unsuitableQuery),
       (.ok, [:], .unsuitableQuery), (.notFound, [.cacheControl: "max-age=60"], .unsuitableQuery),
       (.movedPermanently, [.cacheControl: "max-age=60"], .unsuitableQuery),

@@ -43,12 +43,13 @@ struct HTTP2FaultTests {
     }
   }
 
-  /// A server with a reply to its second request. It answers the others with the number of requests so far.
+  /// A server with a reply to the second request of its first connection. It answers the others with the number of
+  /// requests so far.
   private func server(_ second: Reply) throws -> LoopbackServer {
     let count = Atomic(0)
-    return try LoopbackServer(tls: .selfSigned) { _ in
+    return try LoopbackServer(tls: .selfSigned) { request in
       let number = count.wrappingAdd(1, ordering: .relaxed).newValue
-      return number == 2 ? second : .text("\(number)")
+      return number == 2 && request.connection == 1 ? second : .text("\(number)")
     }
   }
 

@@ -3,10 +3,6 @@
 /// All entries of a key are in one hash: the field `h` and the variant contains the head (``CacheRecord``), the field
 /// `b` and the variant a small body. Chunks of a larger body are separate keys in the same slot. Chunks of a replaced
 /// or removed entry stay for a while, for processes that are reading them.
-///
-/// Each QUERY has a hash of its own, whose name is that of its target and a digest (``CacheNames``). A sorted set for
-/// each target has these digests, with the times in milliseconds until which they matter, so that a removal of the
-/// target finds them.
 enum CacheScripts {
   /// Functions for all scripts. The first argument is the prefix of the names of chunks, the second is how many
   /// milliseconds chunks without an entry stay. A value of another type under a name of this cache is removed: it would
@@ -34,25 +30,14 @@ enum CacheScripts {
       local kind = redis.call('TYPE', key).ok
       if kind ~= 'hash' and kind ~= 'none' then redis.call('DEL', key) end
     end
-    local function prolong(name, life)
-      if redis.call('PTTL', name) < tonumber(life) then redis.call('PEXPIRE', name, life) end
-    end
     local function live(life)
-      prolong(key, life)
-      local queries, digest, now = KEYS[2], ARGV[7], tonumber(ARGV[8])
-      if not queries then return end
-      local kind = redis.call('TYPE', queries).ok
-      if kind ~= 'zset' and kind ~= 'none' then redis.call('DEL', queries) end
-      redis.call('ZREMRANGEBYSCORE', queries, '-inf', now)
-      redis.call('ZADD', queries, now + life + grace, digest)
-      prolong(queries, life + grace)
+      if redis.call('PTTL', key) < tonumber(life) then redis.call('PEXPIRE', key, life) end
     end
 
     """
 
   /// Adds an entry, replacing the one with its variant. Arguments: variant, record, body (empty if there are chunks),
-  /// life; for a QUERY also its digest and the time in milliseconds. Returns 0, and changes nothing, if a chunk is
-  /// missing.
+  /// life. Returns 0, and changes nothing, if a chunk is missing.
   static let commit = RedisScript(
     common + """
       local variant, record, body, life = ARGV[3], ARGV[4], ARGV[5], ARGV[6]
@@ -68,8 +53,8 @@ enum CacheScripts {
       return 1
       """)
 
-  /// Replaces the head of an entry. Arguments: old variant, new variant, record, life; for a QUERY also its digest and
-  /// the time in milliseconds. Returns 0 if there is no such entry.
+  /// Replaces the head of an entry. Arguments: old variant, new variant, record, life. Returns 0 if there is no such
+  /// entry.
   static let update = RedisScript(
     common + """
       local before, variant, record, life = ARGV[3], ARGV[4], ARGV[5], ARGV[6]
@@ -97,34 +82,21 @@ enum CacheScripts {
       """)
 
   /// Removes the entries of a key that were received before a time, in seconds since 2001; all if the time is empty.
-  /// With the set of a target's QUERY requests, also all of their entries.
   static let clear = RedisScript(
     common + """
       local before = tonumber(ARGV[3])
-      local function clear()
-        removeForeign()
-        for _, field in ipairs(redis.call('HKEYS', key)) do
-          if string.sub(field, 1, 1) == 'h' then
-            local record = redis.call('HGET', key, field)
-            local isOld = not before or not known(record) or struct.unpack('>d', string.sub(record, 18, 25)) < before
-            if isOld then
-              release(record)
-              redis.call('HDEL', key, field, 'b' .. string.sub(field, 2))
-            end
+      removeForeign()
+      for _, field in ipairs(redis.call('HKEYS', key)) do
+        if string.sub(field, 1, 1) == 'h' then
+          local record = redis.call('HGET', key, field)
+          local isOld = not before or not known(record) or struct.unpack('>d', string.sub(record, 18, 25)) < before
+          if isOld then
+            release(record)
+            redis.call('HDEL', key, field, 'b' .. string.sub(field, 2))
           end
         end
-        if not before then redis.call('DEL', key) end
       end
-      clear()
-      local queries, target, targetChunks = KEYS[2], key, chunks
-      if not queries then return 1 end
-      if redis.call('TYPE', queries).ok == 'zset' then
-        for _, digest in ipairs(redis.call('ZRANGE', queries, 0, -1)) do
-          key, chunks = target .. ':' .. digest, targetChunks .. digest .. ':'
-          clear()
-        end
-      end
-      redis.call('DEL', queries)
+      if not before then redis.call('DEL', key) end
       return 1
       """)
 

@@ -21,10 +21,9 @@ import Synchronization
 ///   own.
 /// - **One request for the fleet.** Of identical requests that no stored response can answer, one is sent, even among
 ///   processes: see ``RedisLeaseOptions``.
-/// - **Removal.** An entry, or a URL in one partition with all QUERY requests to it, is removed in one step.
-///   ``Martlet/CacheSelection/all``, a URL in all partitions, a partition and an age require a search of all keys of
-///   the server (`SCAN`). That takes about a second for a million keys and does not block the server. The same holds
-///   for ``usage()``.
+/// - **Removal.** An entry, or a URL in one partition, is removed in one step. ``Martlet/CacheSelection/all``, a URL in
+///   all partitions, a partition and an age require a search of all keys of the server (`SCAN`). That takes about a
+///   second for a million keys and does not block the server. The same holds for ``usage()``.
 ///
 /// Values are data, never code. But a program that can write to the server can replace responses, unless they are
 /// sealed (``RedisSeal``). Partitions separate users as in every store.
@@ -76,7 +75,7 @@ public final class RedisCacheStore: CacheStore {
 
   public func entries(for key: CacheKey) async throws -> [CacheEntry] {
     let name = names.key(key)
-    if options.memoryLife != nil, key.content == nil,
+    if options.memoryLife != nil,
       let known = memory.withLock({ [now = stopwatch.elapsed] in $0.entries(of: name, at: now) }),
       known.allSatisfy({ Freshness(of: $0.response, at: now()).isFresh })  // Another process may have validated it.
     {
@@ -87,20 +86,15 @@ public final class RedisCacheStore: CacheStore {
 
   private func lookUp(_ key: CacheKey, _ name: String, within limit: Duration) async throws -> [CacheEntry] {
     let (removals, additions) = memory.withLock { ($0.removals, $0.additions) }
-    let isQuery = key.content != nil
-    var more = isQuery ? [RedisCommand("ZSCORE", names.queries(of: key), names.member(key))] : []
-    if options.memoryLife != nil { more.append(RedisCommand("PTTL", name)) }
+    let life = options.memoryLife.map { _ in [RedisCommand("PTTL", name)] } ?? []
     let asked = stopwatch.elapsed
     let command = RedisCommand("HGETALL", name).answered(upTo: Self.entriesLimit)
-    let replies = try await redis.send([command] + more, within: limit)
-    // A server that is full may have removed the digest, without which a removal of the target would miss the entries.
-    if isQuery, replies[1].bytes == nil { return [] }
+    let replies = try await redis.send([command] + life, within: limit)
     let found = places(in: try replies[0].checked(), of: name, key)
     let left = replies.last?.integer.map { Duration.milliseconds($0) } ?? .zero
     let until = asked + min(options.memoryLife ?? .zero, left)
     memory.withLock { memory in
-      // That of a QUERY answers nothing, because a removal of its target does not find it in the memory.
-      let isOutdated = isQuery || memory.removals != removals || memory.additions != additions
+      let isOutdated = memory.removals != removals || memory.additions != additions
       if isOutdated { memory.set(outdated: found, of: name) } else { memory.set(found, of: name, until: until) }
     }
     return found.map(\.record.entry)
@@ -205,13 +199,7 @@ public final class RedisCacheStore: CacheStore {
   private func run(
     _ script: RedisScript, _ name: String, _ key: CacheKey, _ arguments: [Data], within limit: Duration? = nil
   ) async throws -> RedisReply {
-    var keys = [name]
-    var arguments = self.arguments(names.chunks(of: key)) + arguments
-    if key.content != nil {
-      keys.append(names.queries(of: key))
-      arguments += [Data(text: names.member(key)), Data(milliseconds: .seconds(now().timeIntervalSince1970))]
-    }
-    return try await redis.run(script, keys: keys, arguments, within: limit)
+    try await redis.run(script, keys: [name], self.arguments(names.chunks(of: key)) + arguments, within: limit)
   }
 
   private func arguments(_ chunks: String) -> [Data] {
@@ -229,11 +217,9 @@ public final class RedisCacheStore: CacheStore {
     case .key(let key):
       let name = names.key(key)
       memory.withLock { $0.remove(name) }
-      let queries = key.content == nil ? [names.queries(of: key)] : []
-      try await redis.carryOut(CacheScripts.clear, keys: [name] + queries, arguments(names.chunks(of: key)) + [Data()])
+      try await redis.carryOut(CacheScripts.clear, keys: [name], arguments(names.chunks(of: key)) + [Data()])
     case .url(let url): try await clear(names.pattern(ofURL: url), before: nil)
-    case .partition(let partition):
-      for pattern in names.patterns(ofPartition: partition) { try await clear(pattern, before: nil) }
+    case .partition(let partition): try await clear(names.pattern(ofPartition: partition), before: nil)
     case .all: try await clear(names.pattern, before: nil)
     case .olderThan(let date): try await clear(names.pattern, before: date)
     }
@@ -273,24 +259,13 @@ public final class RedisCacheStore: CacheStore {
   }
 }
 
-/// The names of a cache's keys. All of one URL are in one slot, whose tag is a digest of the URL. Those of QUERY
-/// requests have the name of their target's key, a colon and half of the digest of their content.
+/// The names of a cache's keys. All of one URL and partition are in one slot, whose tag is a digest of the URL.
 struct CacheNames: Sendable {
   let prefix: String
 
   /// The hash with the entries of a key.
   func key(_ key: CacheKey) -> String {
-    "\(prefix)c:" + target(key) + (key.content == nil ? "" : ":" + member(key))
-  }
-
-  /// The sorted set with the digests of the QUERY requests to the target of a key.
-  func queries(of key: CacheKey) -> String { "\(prefix)q:" + target(key) }
-
-  /// The digest of a QUERY.
-  func member(_ key: CacheKey) -> String { String((key.content ?? "").prefix(32)) }
-
-  private func target(_ key: CacheKey) -> String {
-    "{\(Self.digest(key.target.url))}:\(key.partition.isEmpty ? "" : Self.digest(key.partition))"
+    "\(prefix)c:{\(Self.digest(key.url))}:\(key.partition.isEmpty ? "" : Self.digest(key.partition))"
   }
 
   /// The prefix of its chunks' names; an identifier in hexadecimal, a colon and the index follow.
@@ -305,9 +280,8 @@ struct CacheNames: Sendable {
 
   func pattern(ofURL url: String) -> String { "\(RedisClient.literal(prefix))c:{\(Self.digest(url))}:*" }
 
-  func patterns(ofPartition partition: String) -> [String] {
-    let pattern = "\(RedisClient.literal(prefix))c:{*}:\(partition.isEmpty ? "" : Self.digest(partition))"
-    return [pattern, pattern + ":*"]
+  func pattern(ofPartition partition: String) -> String {
+    "\(RedisClient.literal(prefix))c:{*}:\(partition.isEmpty ? "" : Self.digest(partition))"
   }
 
   /// Half of the digest: a head with another key than that of the look-up is a missing one.

@@ -59,7 +59,7 @@ enum CacheStatement: String, CaseIterable {
   case removeNumber = "DELETE FROM entry WHERE number = ?"
   case removeEntry = "DELETE FROM entry WHERE id = ?"
   case removeKey = "DELETE FROM entry WHERE url = ? AND partition = ?"
-  case removeQueriesOfKey = "DELETE FROM entry WHERE url > ? AND url < ? AND partition = ?"
+  case removeQueriesOfKey = "DELETE FROM entry INDEXED BY entry_key WHERE url > ? AND url < ? AND partition = ?"
   case removeURL = "DELETE FROM entry WHERE url = ?"
   case removeQueriesOfURL = "DELETE FROM entry WHERE url > ? AND url < ?"
   case removePartition = "DELETE FROM entry WHERE partition = ?"

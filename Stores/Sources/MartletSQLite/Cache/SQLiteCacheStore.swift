@@ -39,6 +39,8 @@ public import MartletSemantics
 public struct SQLiteCacheStore: CacheStore {
   let file: CacheFile
 
+  public var storesQueries: Bool { true }
+
   /// Opens the store, and creates its file and folder if they do not exist. This blocks for a few milliseconds.
   ///
   /// - Parameters:

@@ -43,6 +43,14 @@ public protocol CacheStore: Sendable {
 
   /// Returns how much is stored.
   func usage() async throws -> HTTPCache.Usage
+
+  /// Whether the store may have responses to QUERY requests: ``remove(_:)`` removes them with their target, as
+  /// ``CacheSelection`` says. False by default: QUERY requests are then sent without the cache.
+  var storesQueries: Bool { get }
+}
+
+extension CacheStore {
+  public var storesQueries: Bool { false }
 }
 
 /// A store that can usually find and read entries immediately.
@@ -126,7 +134,8 @@ extension CacheEntry {
 public enum CacheSelection: Sendable, Hashable {
   /// One entry.
   case entry(CacheEntry.ID)
-  /// All variants of one URL in one partition, and those of all QUERY requests whose ``CacheKey/target`` it is.
+  /// All variants of one URL in one partition, and those of all QUERY requests whose ``CacheKey/target`` it is; see
+  /// ``CacheStore/storesQueries``.
   case key(CacheKey)
   /// All variants of one URL in all partitions, and those of all QUERY requests to it. The URL has the form of
   /// ``CacheKey/url``.

@@ -17,6 +17,8 @@ public final class MemoryCacheStore: CacheStore {
     storage = Mutex(StoredResponses(capacity: max(0, capacity), entryLimit: entryLimit ?? capacity / 4))
   }
 
+  public var storesQueries: Bool { true }
+
   public func entries(for key: CacheKey) async -> [CacheEntry] { storage.withLock { $0.entries(for: key) } }
 
   public func open(_ id: CacheEntry.ID, range: Range<Int64>) async -> (any BodySource)? {

@@ -11,6 +11,9 @@ extension CachingTransport {
   @inline(never)  // Its variables would take space in the frame of `send`, which a call keeps while it waits.
   func withContent(_ transaction: CacheTransaction) async throws -> CacheTransaction {
     var request = transaction.request
+    guard cache.store.storesQueries else {
+      return CacheTransaction(request, key: .failure(.notStored), in: transaction.call, of: cache)
+    }
     let content: Data
     switch try await read(request.body, in: transaction.call) {
     case .success(let data): content = data
@@ -46,13 +49,11 @@ extension CachingTransport {
 
   private static func collect(_ body: RequestBody) async throws -> Result<Data, QueryContent.Refusal> {
     let source = try await body.open().source
+    defer { source.cancel() }  // no effect at its end
     var data = Data()
     while let chunk = try await source.next() {
       data.append(chunk)
-      guard data.count <= QueryContent.limit else {
-        source.cancel()
-        return .failure(.tooLong)
-      }
+      guard data.count <= QueryContent.limit else { return .failure(.tooLong) }
     }
     return .success(data)
   }

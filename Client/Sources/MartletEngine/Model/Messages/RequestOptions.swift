@@ -23,7 +23,8 @@ public struct RequestOptions: Sendable {
   @Option public var pingInterval: Duration? = nil
   /// The maximum rate of the request's body and of the response's; see ``RateShare``. nil, the default, for no limit.
   @Option public var maximumRate: RateShare? = nil
-  /// The rate below which a transfer fails with ``HTTPError/Kind/tooSlow``; see ``MinimumRate``. Only time counts in
+  /// The rate below which a transfer fails with ``HTTPError/Kind/tooSlow``; see ``MinimumRate``. Of a response, the
+  /// decoded bytes count, which a decoder may give in large blocks (Zstandard: 128 KiB). Only time counts in
   /// which the program waits for the network: neither a slow reader nor ``maximumRate`` makes a transfer too slow, nor
   /// the wait for the response's head. A stalled download can be resumed (``downloadResumptions``), and a request
   /// whose body stalled is retried if ``retryPolicy`` names the kind. nil, the default, for no limit.

@@ -1,3 +1,4 @@
+import Glibc
 import MartletEngine
 import MartletSemantics
 import MartletSignatures
@@ -55,6 +56,60 @@ struct SigningOptionTests {
     #expect(!shown.contains(Self.secret) && !shown.contains("warning"))
   }
 
+  @Test(
+    arguments: [
+      ["@-"], ["@PIPE"], ["--multipart", "a=1", "file@FILE"], ["--form", "file@FILE"], ["@FILE"],
+      ["--upload-file", "-"], ["--raw", "TEXT", "--compress"], ["@FILE", "--compress"], ["a=1", "--chunked"],
+      ["@FILE", "--chunked"], ["@-", "--compress", "--chunked", "--digest", "sha-512"],
+    ])
+  func theContentOfEachBodyIsSigned(_ line: [String]) async throws {
+    let server = try LoopbackServer { _ in .text("ok") }
+    let text = String(repeating: "text ", count: 1000)
+    let file = try run.folder.write(Data(text.utf8), to: "file.txt").path
+    var ends: [Int32] = [-1, -1]
+    try #require(Glibc.pipe(&ends) == 0 && write(ends[1], text, text.utf8.count) == text.utf8.count)
+    close(ends[1])
+    defer { close(ends[0]) }
+    let words = line.map {
+      $0.replacing("FILE", with: file).replacing("TEXT", with: text).replacing("PIPE", with: "/dev/fd/\(ends[0])")
+    }
+
+    let result = try await run.run(
+      ["post", server.url("/a").absoluteString, "--sign", try self.file(Self.pem)] + words, input: file)
+
+    #expect(result.code == .success, "\(result.errors.text)")
+    let request = server.requests[0]
+    let verifier = SignatureVerifier(
+      requiring: [.method, .targetURI, .field(.contentDigest)], key: try SignatureKey(pem: Self.pem))
+    let head = RequestHead(method: request.method, url: server.url(request.target), fields: request.fields)
+    _ = try await verifier.verify(SignatureContext(head))
+    let algorithm: IntegrityDigest.Algorithm = line.contains("sha-512") ? .sha512 : .sha256
+    #expect(request.fields.digests(of: .contentDigest) == [try IntegrityDigest(algorithm, of: request.body)])
+    #expect(!request.body.isEmpty && !request.fields.contains(.trailer))
+    #expect(request.fields.contains(.transferEncoding) == line.contains("--chunked"))
+    #expect((request.fields[.contentEncoding] == "deflate") == line.contains("--compress"))
+  }
+
+  @Test func aBodyThatIsTooLongToBeSignedIsRefused() async throws {
+    let result = try await run.run(
+      ["post", "http://127.0.0.1:1/", "--sign", try file(Self.pem), "@-"], input: "/dev/zero")
+
+    #expect(result.code == .failure)
+    #expect(result.errors.text.contains("--sign: the body has more than 64 MiB"), "\(result.errors.text)")
+  }
+
+  @Test func aRedirectWithoutContentIsSigned() async throws {
+    let server = try LoopbackServer { request in
+      request.path == "/a" ? .status(.seeOther, fields: [.location: "/b"]) : .text("ok")
+    }
+
+    let result = try await run.run(["post", server.url("/a").absoluteString, "x=1", "--sign", try file(Self.pem)])
+
+    #expect(result.code == .success, "\(result.errors.text)")
+    let signature = try #require(try MessageSignature.all(in: server.requests[1].fields).first)
+    #expect(signature.input.components == [.method, .targetURI])
+  }
+
   @Test func theListSaysWhatIsCovered() async throws {
     let server = try LoopbackServer { _ in .text("ok") }
 
@@ -89,6 +144,68 @@ struct SigningOptionTests {
 
     #expect((result.code == .success) == isAccepted)
     #expect(isAccepted ? result.text == "ok" : !result.errors.text.isEmpty)
+  }
+
+  /// A response that is signed with its content.
+  private static func signed(
+    _ status: HTTPStatus = .ok, by key: SignatureKey, location: URL? = nil, covering more: [SignatureComponent] = []
+  ) throws -> Reply {
+    var fields: HTTPFields = [:]
+    fields[.location] = location?.absoluteString
+    fields.setDigests([try IntegrityDigest(.sha256, of: Data("ok".utf8))], for: .contentDigest)
+    var input = SignatureInput([.status, .field(.contentDigest)] + more)
+    input.created = .now
+    let context = SignatureContext(ResponseHead(status: status, fields: fields), to: nil)
+    for (name, value) in try MessageSignature(input, label: "s", of: context, with: key).fields {
+      fields.append(value, for: name)
+    }
+    return Reply(status: status, fields: fields, content: Data("ok".utf8))
+  }
+
+  @Test(arguments: [(true, true), (false, true), (true, false)])
+  func responsesOfOtherServersMustBeSignedToo(hasLocation: Bool, isSigned: Bool) async throws {
+    let key = try SignatureKey(pem: Self.pem)
+    let second = try LoopbackServer { _ in isSigned ? try Self.signed(by: key) : .text("forged") }
+    let first = try LoopbackServer { _ in
+      let more: [SignatureComponent] = hasLocation ? [.field(.location)] : []
+      return try Self.signed(.found, by: key, location: second.url, covering: more)
+    }
+
+    let result = try await run.run([
+      "get", first.url.absoluteString, "--body", "--verify-signature", try file(Self.pem),
+    ])
+
+    #expect((result.code == .success) == (hasLocation && isSigned), "\(result.errors.text)")
+    #expect(result.text == (hasLocation && isSigned ? "ok" : ""))
+    #expect(second.requests.count == (hasLocation ? 1 : 0))
+  }
+
+  @Test func aSecretVerifiesResponses() async throws {
+    let key = try SignatureKey(secret: Data(Self.secret.utf8))
+    let server = try LoopbackServer { _ in try Self.signed(by: key) }
+
+    let result = try await run.run([
+      "get", server.url.absoluteString, "--body", "--verify-signature", try file(Self.secret + "\r\n"),
+      "--sign-algorithm", "hmac-sha256",
+    ])
+
+    #expect(result.text == "ok", "\(result.errors.text)")
+  }
+
+  /// Only the last line break is no part of a secret, and one that begins as JSON does is a secret nevertheless.
+  @Test(arguments: [("a\n\n", "a\n"), ("{a}\r\n", "{a}"), ("a\r", "a\r"), ("{\"kty\":1}\n", "{\"kty\":1}")])
+  func aSecretIsReadAsItIs(_ text: String, _ secret: String) async throws {
+    let server = try LoopbackServer { _ in .text("ok") }
+
+    let result = try await run.run([
+      "get", server.url.absoluteString, "--sign", try file(text), "--sign-algorithm", "hmac-sha256",
+    ])
+
+    #expect(result.code == .success, "\(result.errors.text)")
+    let request = server.requests[0]
+    let verifier = SignatureVerifier(requiring: [.method], key: try SignatureKey(secret: Data(secret.utf8)))
+    let head = RequestHead(method: request.method, url: server.url(request.target), fields: request.fields)
+    _ = try await verifier.verify(SignatureContext(head))
   }
 
   @Test func aDigestIsSentAndCompared() async throws {
@@ -136,9 +253,23 @@ struct SigningOptionTests {
       (["--sign", "KEY", "--sign-algorithm", "rsa-v1_5-sha256"], "--sign"), (["--dpop", "KEY"], "--dpop needs --auth"),
       (["--dpop", "KEY", "--auth", "t", "--auth-type", "bearer"], "cannot be combined"),
       (["--digest", "md5"], "none of sha-256, sha-512"),
+      (["--verify-signature", "KEY", "--cache", "c"], "--verify-signature and --cache cannot be combined"),
+      (["--verify-signature", "KEY", "--cache", "c", "--only-cached"], "--verify-signature and --only-cached"),
+      (["--sign", "/dev/zero"], "--sign: '/dev/zero' has more than 64 KiB"),
+      (["--dpop", "/dev/zero", "--auth", "t"], "--dpop: '/dev/zero' has more than 64 KiB"),
+      (["--sign-algorithm", "ed25519"], "add --sign, --verify-signature or --dpop FILE"),
+      (["--sign", "JWK", "--sign-algorithm", "hmac-sha256"], "is one for ecdsa-p256-sha256"),
+      (["--verify-signature", "NAMED", "--sign-algorithm", "ed25519"], "leave out --sign-algorithm"),
+      (["--dpop", "KEY", "--auth", "user:password"], "--dpop and --auth USER:PASSWORD cannot be combined"),
+      (["--dpop", "KEY", "--auth", "i:k", "--aws-sigv4", "aws:amz:r:s"], "--dpop and --aws-sigv4 cannot be combined"),
+      (["--dpop", "KEY", "--session", "new"], "--dpop needs --auth TOKEN"),
     ] as [([String], String)])
   func wrongOptionsAreExplained(_ options: [String], _ problem: String) async throws {
-    let files = ["KEY": try file(Self.pem, "pem"), "TEXT": try file("text", "text"), "JWK": try file(Self.jwk, "jwk")]
+    let named = Self.jwk.replacing("{", with: "{\"alg\":\"ES256\",")
+    let files = [
+      "KEY": try file(Self.pem, "pem"), "TEXT": try file("text", "text"), "JWK": try file(Self.jwk, "jwk"),
+      "NAMED": try file(named, "named"),
+    ]
     let result = try await run.run(["get", "http://127.0.0.1:1/"] + options.map { files[$0] ?? $0 })
 
     #expect(result.code == .failure)
@@ -153,5 +284,33 @@ struct SigningOptionTests {
 
     #expect(result.code == .success)
     #expect(result.errors.text.contains("chmod 600"))
+  }
+
+  @Test func aLinkToAKeyThatOnlyItsOwnerCanReadIsNotReported() async throws {
+    let server = try LoopbackServer { _ in .text("ok") }
+    let link = run.folder.file("link")
+    try FileManager.default.createSymbolicLink(
+      atPath: link.path, withDestinationPath: try file(Self.pem))
+
+    let result = try await run.run(["get", server.url.absoluteString, "--quiet", "--sign", link.path])
+
+    #expect(result.code == .success)
+    #expect(result.errors.text.isEmpty, "\(result.errors.text)")
+  }
+
+  @Test func theCredentialsOfASessionAndTheProofNeedEachOther() async throws {
+    let server = try LoopbackServer { _ in .text("ok") }
+    let (url, key) = (server.url.absoluteString, try file(Self.jwk))
+    #expect(try await run("get", url, "--session=bound", "--auth=t", "--dpop", key).code == .success)
+    #expect(try await run("get", url, "--session=plain", "--auth=u:p").code == .success)
+
+    let unproved = try await run("get", url, "--session=bound")
+    let unbound = try await run("get", url, "--session=plain", "--dpop", key)
+
+    #expect(unproved.code == .failure && unproved.errors.text.contains("add --dpop FILE"))
+    #expect(unbound.code == .failure && unbound.errors.text.contains("--dpop and the credentials of --session"))
+    #expect(server.requests.count == 2)
+    #expect(try await run("get", url, "--session=bound", "--dpop", key).code == .success)
+    #expect(server.requests[2].fields[.authorization] == "DPoP t")
   }
 }

@@ -120,14 +120,16 @@ extension Catalogue {
       OptionDescription(.signID, .text("ID"), "the identifier of that key, which the signature names (keyid)"),
       OptionDescription(
         .signAlgorithm, .oneOf(SigningOptions.algorithms),
-        "the algorithm of that key; needed for RSA keys and secrets"),
+        "the algorithm of the keys of --sign, --verify-signature and --dpop; needed for secrets, and for RSA unless it is rsa-pss-sha512. Keys of different algorithms: JSON Web Keys with alg"
+      ),
       OptionDescription(
         .signCovering, .text("LIST"),
-        "what is signed: names of fields, and others such as @method,@path; by default @method, @target-uri, and if they are sent authorization, content-digest, content-type and dpop"
+        "what is signed: names of fields, and others such as @method,@path; by default @method, @target-uri, content-digest of a body, and if they are sent authorization, content-type and dpop"
       ),
       OptionDescription(
         .verifySignature, .file,
-        "accepts only responses whose @status and content-digest are signed by the key in this file"),
+        "accepts only responses whose @status and content-digest, and location of redirects, are signed by the key in this file, whatever server they are from"
+      ),
       OptionDescription(
         .digest, .oneOf(SigningOptions.digests),
         "sends Content-Digest (RFC 9530) with the body, as --sign does with sha-256, and checks the digests of responses"

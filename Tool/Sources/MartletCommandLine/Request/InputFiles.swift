@@ -44,16 +44,7 @@ struct InputFiles: Sendable {
   ///
   /// - Parameter remedy: what to do with a larger file.
   func bytes(of path: String, remedy: String) throws(UsageError) -> Data {
-    let reader = try reader(path)
-    var result = Data()
-    while true {
-      switch reader.read() {
-      case .success(let chunk) where chunk.isEmpty: return result
-      case .success(let chunk): result.append(chunk)
-      case .failure(let error): throw UsageError(error.message)
-      }
-      guard result.count <= Self.textLimit else { throw UsageError("'\(path)' has more than 64 MiB: \(remedy)") }
-    }
+    try reader(path).all(limit: Int(Self.textLimit), tooLong: "'\(path)' has more than 64 MiB: \(remedy)")
   }
 
   /// Checks that a file can be read, so that a misspelled name is not reported as a failed request.
@@ -116,6 +107,26 @@ struct InputFiles: Sendable {
 }
 
 extension InputFiles {
+  /// The content of a file with a key, and whether other users may read it.
+  struct Key {
+    let bytes: Data
+    let isOpenToOthers: Bool
+  }
+
+  /// Reads a file with a key: at most 64 KiB, as the keys themselves.
+  func key(_ path: String) throws(UsageError) -> Key {
+    try check(path)
+    let file = url(path).path
+    let descriptor = SpareDescriptors.making { open(file, O_RDONLY | O_CLOEXEC) }
+    guard descriptor >= 0 else { throw UsageError("'\(path)' cannot be read: \(String(cString: strerror(errno)))") }
+    let reader = Reader(descriptor: descriptor, name: "'\(path)'", isOwned: true)
+    var status = stat()
+    // Of the open file, which a link may name. The permissions of a pipe or a device say nothing about its readers.
+    let isFile = fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+    let bytes = try reader.all(limit: 64 << 10, tooLong: "'\(path)' has more than 64 KiB: name a file with one key")
+    return Key(bytes: bytes, isOpenToOthers: isFile && status.st_mode & 0o077 != 0)
+  }
+
   /// Whether standard input is a terminal.
   var isTerminal: Bool { isatty(input) == 1 }
 
@@ -189,6 +200,21 @@ private final class Reader: Sendable {
   }
 
   deinit { if isOwned { close(descriptor) } }
+
+  /// Blocks until the end, and returns all bytes.
+  ///
+  /// - Parameter problem: the error for more than `limit` bytes.
+  func all(limit: Int, tooLong problem: @autoclosure () -> String) throws(UsageError) -> Data {
+    var result = Data()
+    while true {
+      switch read() {
+      case .success(let chunk) where chunk.isEmpty: return result
+      case .success(let chunk): result.append(chunk)
+      case .failure(let error): throw UsageError(error.message)
+      }
+      guard result.count <= limit else { throw UsageError(problem()) }
+    }
+  }
 
   /// Blocks until there are bytes, and returns them; none at the end.
   func read() -> Result<Data, HTTPError> {

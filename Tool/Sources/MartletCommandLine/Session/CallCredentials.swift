@@ -26,6 +26,7 @@ enum CallCredentials: Sendable, Codable, Hashable {
       if arguments.has(.authType) {
         throw UsageError("--aws-sigv4 and --auth-type cannot be combined: leave one out")
       }
+      if arguments.has(.dpop) { throw UsageError("--dpop and --aws-sigv4 cannot be combined: leave one out") }
       self = .aws(try AWSKeys(specification, given, for: origin, environment))
       return
     }
@@ -53,9 +54,37 @@ enum CallCredentials: Sendable, Codable, Hashable {
     let hasSession = arguments.has(.session) || arguments.has(.sessionReadOnly)
     guard let token = arguments.value(.auth) else {
       if hasSession { return nil }
-      throw UsageError("--dpop needs --auth TOKEN: the access token that the server has bound to the key")
+      throw Self.missingToken
+    }
+    // No token has a colon (RFC 6750 §2.1).
+    guard !token.contains(":") else {
+      throw UsageError("--dpop and --auth USER:PASSWORD cannot be combined: --dpop needs --auth TOKEN")
     }
     return token
+  }
+
+  private static let missingToken = UsageError(
+    "--dpop needs --auth TOKEN: the access token that the server has bound to the key")
+
+  /// Checks that the credentials of a call, which may come from a session, and `--dpop` need each other. A field
+  /// `Authorization` replaces the credentials.
+  static func check(
+    _ credentials: CallCredentials?, with arguments: ParsedArguments, for request: HTTPRequest
+  ) throws(UsageError) {
+    guard !request.fields.contains(.authorization) else { return }
+    switch credentials {
+    case .dpop:
+      if arguments.has(.dpop) { return }
+      throw UsageError("the session's token is bound to a key: add --dpop FILE with that key, or another --auth")
+    case nil:
+      if arguments.has(.dpop) { throw missingToken }
+    case .basic, .digest, .bearer, .aws:
+      guard arguments.has(.dpop) else { return }
+      let name = arguments.has(.session) ? "session" : "session-read-only"
+      throw UsageError(
+        "--dpop and the credentials of --\(name) cannot be combined, because these have no key: add --auth TOKEN, the "
+          + "access token that the server has bound to the key")
+    }
   }
 
   /// The value of `Authorization` if it needs no challenge and no signature; nil for the others.

@@ -37,6 +37,7 @@ struct KeptState: Sendable {
     }
     Self.setFields(session.fields, in: &request, except: named)
     credentials = given ?? session.credentials
+    try CallCredentials.check(credentials, with: arguments, for: request)
     jar = CookieJar()
     for cookie in session.cookies + (cookieFile?.cookies ?? []) { try? await jar.set(cookie) }
     if file != nil { try await Self.moveCookies(of: &request, to: jar, at: origin) }

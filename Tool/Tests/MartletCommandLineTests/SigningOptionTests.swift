@@ -45,7 +45,7 @@ struct SigningOptionTests {
     ])
 
     #expect(result.code == .success)
-    let request = server.requests[0]
+    let request = try #require(server.requests.first)
     let verifier = SignatureVerifier(
       requiring: [.method, .targetURI, .field(.contentDigest), .field(.contentType)], key: key)
     let head = RequestHead(method: request.method, url: server.url(request.target), fields: request.fields)
@@ -78,7 +78,7 @@ struct SigningOptionTests {
       ["post", server.url("/a").absoluteString, "--sign", try self.file(Self.pem)] + words, input: file)
 
     #expect(result.code == .success, "\(result.errors.text)")
-    let request = server.requests[0]
+    let request = try #require(server.requests.first)
     let verifier = SignatureVerifier(
       requiring: [.method, .targetURI, .field(.contentDigest)], key: try SignatureKey(pem: Self.pem))
     let head = RequestHead(method: request.method, url: server.url(request.target), fields: request.fields)
@@ -106,7 +106,7 @@ struct SigningOptionTests {
     let result = try await run.run(["post", server.url("/a").absoluteString, "x=1", "--sign", try file(Self.pem)])
 
     #expect(result.code == .success, "\(result.errors.text)")
-    let signature = try #require(try MessageSignature.all(in: server.requests[1].fields).first)
+    let signature = try #require(try MessageSignature.all(in: server.requests.last?.fields ?? [:]).first)
     #expect(signature.input.components == [.method, .targetURI])
   }
 
@@ -202,7 +202,7 @@ struct SigningOptionTests {
     ])
 
     #expect(result.code == .success, "\(result.errors.text)")
-    let request = server.requests[0]
+    let request = try #require(server.requests.first)
     let verifier = SignatureVerifier(requiring: [.method], key: try SignatureKey(secret: Data(secret.utf8)))
     let head = RequestHead(method: request.method, url: server.url(request.target), fields: request.fields)
     _ = try await verifier.verify(SignatureContext(head))
@@ -217,7 +217,7 @@ struct SigningOptionTests {
 
     let result = try await run.run(["post", server.url.absoluteString, "x=1", "--digest", "sha-512"])
 
-    let request = server.requests[0]
+    let request = try #require(server.requests.first)
     #expect(request.fields.digests(of: .contentDigest) == [try IntegrityDigest(.sha512, of: request.body)])
     #expect(result.code != .success)
   }
@@ -311,6 +311,6 @@ struct SigningOptionTests {
     #expect(unbound.code == .failure && unbound.errors.text.contains("--dpop and the credentials of --session"))
     #expect(server.requests.count == 2)
     #expect(try await run("get", url, "--session=bound", "--dpop", key).code == .success)
-    #expect(server.requests[2].fields[.authorization] == "DPoP t")
+    #expect(server.requests.last?.fields[.authorization] == "DPoP t")
   }
 }

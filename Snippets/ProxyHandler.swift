@@ -1,6 +1,6 @@
 // Handlers of a server framework that pass requests on to another server, with bodies that are never in memory as a
-// whole. The types of the frameworks are stand-ins here, with the names of theirs: the two functions were also compiled
-// and run, unchanged, with Hummingbird 2.26 and Vapor 4.122.
+// whole. The types of the frameworks are stand-ins here, with the names of theirs: the two functions were also run
+// with Hummingbird 2.26 and Vapor 4.122, except for the line that makes the request.
 
 import Martlet
 import MartletTesting
